@@ -1,0 +1,27 @@
+//! Strict JSON (RFC 8259, tightened after RFC 7493): one pass, no tree, nothing ambiguous accepted.
+//!
+//! Knows no JSON-RPC. What is refused, beyond what the grammar refuses, is what two parsers are known to
+//! read differently: see [`Fault`].
+
+mod error;
+mod fold;
+mod keys;
+mod members;
+mod number;
+mod reader;
+mod scan;
+mod text;
+
+pub use self::error::{Error, Fault};
+pub(crate) use self::fold::{fold, folds_onto, has_control};
+pub use self::members::{Argument, Arguments, OwnedArguments};
+pub(crate) use self::members::{Member, Scope};
+pub(crate) use self::reader::Reader;
+pub use self::text::{Kind, LoneSurrogate};
+pub(crate) use self::text::{Span, Text, Value};
+
+/// The open containers that a text may have at once: one more is refused.
+pub const MAX_DEPTH: u8 = 127;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! The pull reader: the only place where the bytes of a text are looked at for their grammar.
+
+use super::MAX_DEPTH;
+use super::error::{Error, Fault};
+use super::keys::Keys;
+use super::number::number;
+use super::scan;
+use super::text::{Kind, Span, Text, Value};
+
+/// Texts longer than this cannot be addressed, one bit being kept for a mark.
+const MAX_LENGTH: usize = (u32::MAX >> 1) as usize;
+
+/// Reads one text, once, from start to end. The caller asks for what it wants to know and skips the rest;
+/// all of it is checked alike.
+#[derive(Debug)]
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    keys: Keys,
+    depth: u8,
+    /// A bit for each open container, set where it is an array; the innermost is the lowest.
+    arrays: u128,
+    /// The innermost container was opened and nothing of it has been read.
+    fresh: bool,
+}
+
+type Result<T> = std::result::Result<T, Error>;
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self> {
+        if bytes.starts_with(b"\xEF\xBB\xBF") {
+            return Err(Error::new(Fault::ByteOrderMark, 0));
+        }
+        if bytes.len() > MAX_LENGTH {
+            return Err(Error::new(Fault::TooLong, MAX_LENGTH));
+        }
+        let text = str::from_utf8(bytes).map_err(|error| Error::new(Fault::InvalidUtf8, error.valid_up_to()))?;
+        let keys = Keys::default();
+        let mut reader = Self { text, at: 0, keys, depth: 0, arrays: 0, fresh: false };
+        match reader.next_byte() {
+            Some(_) => Ok(reader),
+            None => Err(reader.fault(Fault::Empty)),
+        }
+    }
+
+    /// The offset of what is read next.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// The kind of the value that comes next, as far as its first byte tells.
+    pub(crate) fn kind(&mut self) -> Result<Kind> {
+        match self.next_byte() {
+            Some(b'{') => Ok(Kind::Object),
+            Some(b'[') => Ok(Kind::Array),
+            Some(b'"') => Ok(Kind::String),
+            Some(b't' | b'f') => Ok(Kind::Bool),
+            Some(b'n') => Ok(Kind::Null),
+            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            Some(b'N' | b'I') => Err(self.fault(Fault::NotANumber)),
+            Some(_) => Err(self.fault(Fault::Syntax)),
+            None => Err(self.fault(Fault::Truncated)),
+        }
+    }
+
+    /// Enters the object that comes next; its members are read with [`Reader::key`].
+    pub(crate) fn open_object(&mut self) -> Result<()> {
+        self.open(b'{', 0)?;
+        self.keys.open();
+        Ok(())
+    }
+
+    /// Enters the array that comes next; its elements are read with [`Reader::element`].
+    pub(crate) fn open_array(&mut self) -> Result<()> {
+        self.open(b'[', 1)
+    }
+
+    /// The name of the next member of the innermost object, the value of which comes next; `None` when the object has ended.
+    pub(crate) fn key(&mut self) -> Result<Option<Text>> {
+        if !self.more(b'}')? {
+            self.keys.close();
+            return Ok(None);
+        }
+        if self.next_byte() != Some(b'"') {
+            return Err(self.unexpected());
+        }
+        let start = self.at;
+        let key = self.string()?;
+        match self.keys.insert(self.text.as_bytes(), key) {
+            Ok(true) => {}
+            Ok(false) => return Err(Error::new(Fault::DuplicateKey, start)),
+            Err(_) => return Err(Error::new(Fault::LoneSurrogateInKey, start)),
+        }
+        if self.next_byte() != Some(b':') {
+            return Err(self.unexpected());
+        }
+        self.at += 1;
+        Ok(Some(key))
+    }
+
+    /// Whether the innermost array has another element, which comes next; it has ended otherwise.
+    pub(crate) fn element(&mut self) -> Result<bool> {
+        self.more(b']')
+    }
+
+    /// Reads the value that comes next, whatever it is.
+    pub(crate) fn value(&mut self) -> Result<Value> {
+        let kind = self.kind()?;
+        let start = self.at;
+        match kind {
+            Kind::Object | Kind::Array => {
+                let outside = self.depth;
+                self.enter(kind)?;
+                self.skip_to(outside)?;
+                Ok(Value::new(kind, Span::new(start, self.at)))
+            }
+            scalar @ (Kind::Bool | Kind::Null | Kind::Number | Kind::String) => self.scalar(scalar),
+        }
+    }
+
+    /// Makes sure that nothing but white space comes after the value.
+    pub(crate) fn end(mut self) -> Result<()> {
+        match self.next_byte() {
+            None => Ok(()),
+            Some(_) => Err(self.fault(Fault::TrailingData)),
+        }
+    }
+
+    /// Reads on until only `outside` containers are open. No recursion: depth costs no stack.
+    fn skip_to(&mut self, outside: u8) -> Result<()> {
+        while self.depth > outside {
+            let more = if self.arrays & 1 == 1 { self.element()? } else { self.key()?.is_some() };
+            if !more {
+                continue;
+            }
+            match self.kind()? {
+                kind @ (Kind::Object | Kind::Array) => self.enter(kind)?,
+                scalar @ (Kind::Bool | Kind::Null | Kind::Number | Kind::String) => {
+                    self.scalar(scalar)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the scalar that comes next, its kind being known.
+    #[inline]
+    fn scalar(&mut self, kind: Kind) -> Result<Value> {
+        let start = self.at;
+        match kind {
+            Kind::String => return Ok(Value::string(self.string()?)),
+            Kind::Number => {
+                let (end, integer) = number(self.text, start).map_err(|(fault, at)| Error::new(fault, at))?;
+                self.at = end;
+                return Ok(Value::number(Span::new(start, end), integer));
+            }
+            Kind::Bool if self.text.as_bytes().get(start) == Some(&b't') => self.literal("true")?,
+            Kind::Bool => self.literal("false")?,
+            Kind::Null => self.literal("null")?,
+            Kind::Array | Kind::Object => return Err(self.unexpected()),
+        }
+        Ok(Value::new(kind, Span::new(start, self.at)))
+    }
+
+    fn enter(&mut self, kind: Kind) -> Result<()> {
+        if kind == Kind::Object { self.open_object() } else { self.open_array() }
+    }
+
+    fn open(&mut self, bracket: u8, array: u128) -> Result<()> {
+        if self.next_byte() != Some(bracket) {
+            return Err(self.unexpected());
+        }
+        if self.depth == MAX_DEPTH {
+            return Err(self.fault(Fault::TooDeep));
+        }
+        self.at += 1;
+        self.depth += 1;
+        self.arrays = self.arrays << 1 | array;
+        self.fresh = true;
+        Ok(())
+    }
+
+    /// Whether the innermost container goes on; reads the comma if so, its end otherwise.
+    fn more(&mut self, end: u8) -> Result<bool> {
+        let fresh = std::mem::take(&mut self.fresh);
+        match self.next_byte() {
+            Some(byte) if byte == end => {
+                self.at += 1;
+                self.depth -= 1;
+                self.arrays >>= 1;
+                Ok(false)
+            }
+            Some(b',') if !fresh => {
+                self.at += 1;
+                Ok(true)
+            }
+            Some(_) if fresh => Ok(true),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn string(&mut self) -> Result<Text> {
+        let start = self.at + 1;
+        let (end, content) = scan::string(self.text.as_bytes(), start).map_err(|(fault, at)| Error::new(fault, at))?;
+        self.at = end + 1;
+        Ok(Text::new(Span::new(start, end), content))
+    }
+
+    fn literal(&mut self, literal: &str) -> Result<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        if rest.starts_with(literal.as_bytes()) {
+            self.at += literal.len();
+            return Ok(());
+        }
+        if rest.starts_with(b"nan") {
+            return Err(self.fault(Fault::NotANumber));
+        }
+        let truncated = literal.as_bytes().starts_with(rest);
+        Err(self.fault(if truncated { Fault::Truncated } else { Fault::Syntax }))
+    }
+
+    /// The first byte that is not white space.
+    #[inline]
+    fn next_byte(&mut self) -> Option<u8> {
+        loop {
+            match self.text.as_bytes().get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                byte => return byte.copied(),
+            }
+        }
+    }
+
+    fn unexpected(&self) -> Error {
+        let end = self.at >= self.text.len();
+        self.fault(if end { Fault::Truncated } else { Fault::Syntax })
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        Error::new(fault, self.at)
+    }
+}

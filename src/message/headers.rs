@@ -1,0 +1,229 @@
+//! The headers in which MCP mirrors a body (SEP-2243; "Request Metadata" of the Streamable HTTP transport).
+//!
+//! The body remains the source of truth: a header decides nothing, and one that contradicts the body is
+//! refused, since whoever reads it on the way would believe it.
+
+use std::fmt;
+
+use http::{HeaderMap, HeaderValue};
+
+use super::method::method_row;
+use super::view::{Message, MessageKind};
+use super::{Era, Revision, read};
+
+const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+const PARAM: &str = "mcp-param-";
+
+/// The values of the mirroring headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mirror {
+    version: Option<HeaderValue>,
+    method: Option<HeaderValue>,
+    name: Option<HeaderValue>,
+}
+
+/// What is wrong with a mirroring header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MirrorFault {
+    /// It says something else than the body.
+    Contradicts,
+    /// The revision requires it.
+    Missing,
+    /// It is there twice.
+    Repeated,
+    /// It has bytes that a header of plain text has not.
+    Undecodable,
+}
+
+/// A mirroring header that cannot be believed: code -32020.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderMismatch {
+    header: &'static str,
+    fault: MirrorFault,
+}
+
+impl HeaderMismatch {
+    /// What is wrong.
+    #[must_use]
+    pub fn fault(&self) -> MirrorFault {
+        self.fault
+    }
+
+    /// The header.
+    #[must_use]
+    pub fn header(&self) -> &'static str {
+        self.header
+    }
+
+    /// A stable name, for logs and for the `reason` of an answer.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self.fault {
+            MirrorFault::Contradicts => "header.contradicts",
+            MirrorFault::Missing => "header.missing",
+            MirrorFault::Repeated => "header.repeated",
+            MirrorFault::Undecodable => "header.undecodable",
+        }
+    }
+}
+
+impl fmt::Display for HeaderMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.fault {
+            MirrorFault::Contradicts => "contradicts the body",
+            MirrorFault::Missing => "is missing",
+            MirrorFault::Repeated => "is repeated",
+            MirrorFault::Undecodable => "is not plain text",
+        };
+        write!(f, "header `{}` {text}", self.header)
+    }
+}
+
+impl std::error::Error for HeaderMismatch {}
+
+type Result<T> = std::result::Result<T, HeaderMismatch>;
+
+impl Mirror {
+    /// Reads the headers: each at most once.
+    pub(crate) fn read(headers: &HeaderMap) -> Result<Self> {
+        for name in headers.keys().filter(|name| name.as_str().starts_with(PARAM)) {
+            single(headers, name.as_str(), PARAM)?;
+        }
+        Ok(Self {
+            version: single(headers, VERSION, VERSION)?,
+            method: single(headers, METHOD, METHOD)?,
+            name: single(headers, NAME, NAME)?,
+        })
+    }
+
+    /// The revision that the head names.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        let version = self.version.as_ref()?;
+        Some(Revision::parse(version.to_str().unwrap_or_default().trim()))
+    }
+
+    /// Whether the head has any of them.
+    pub(crate) fn names_version(&self) -> bool {
+        self.version.is_some()
+    }
+
+    /// Compares the headers with the messages of a body: the era that both say it is.
+    pub(super) fn check<'a>(&self, mut messages: impl Iterator<Item = Message<'a>>) -> Result<Era> {
+        let (first, second) = (messages.next(), messages.next());
+        let Some(message) = first.filter(|_| second.is_none()) else {
+            // A batch has no one method or name to mirror.
+            return self.refuse_all().map(|()| Era::Legacy);
+        };
+        let era = self.check_version(&message)?;
+        let required = era == Era::Modern && message.kind() == MessageKind::Request;
+        let method = message.method().unwrap_or_default();
+        compare(self.method.as_ref(), METHOD, Some(&method), required, false)?;
+        self.check_name(&message, &method, required)?;
+        Ok(era)
+    }
+
+    fn refuse_all(&self) -> Result<()> {
+        compare(self.method.as_ref(), METHOD, None, false, false)?;
+        compare(self.name.as_ref(), NAME, None, false, false)
+    }
+
+    fn check_version(&self, message: &Message<'_>) -> Result<Era> {
+        // What is no string was refused when the body was read.
+        let claim = read::claim(message).unwrap_or_default();
+        let era = |version: &str| Revision::parse(version).era();
+        match (&self.version, claim) {
+            (None, None) => Ok(Era::Legacy),
+            (None, Some(claim)) if era(&claim) == Era::Modern => Err(mismatch(VERSION, MirrorFault::Missing)),
+            (None, Some(_)) => Ok(Era::Legacy),
+            (Some(_), None) => Ok(self.revision().map_or(Era::Legacy, Revision::era)),
+            (Some(_), Some(claim)) => {
+                compare(self.version.as_ref(), VERSION, Some(&claim), true, false)?;
+                Ok(era(&claim))
+            }
+        }
+    }
+
+    fn check_name(&self, message: &Message<'_>, method: &str, required: bool) -> Result<()> {
+        let mirrored = method_row(method).and_then(|row| row.mirrored);
+        let member =
+            |name| message.params().get(name).and_then(|member| member.as_str()).and_then(std::result::Result::ok);
+        let body = match mirrored {
+            Some(name) => member(name),
+            // No revision says what the header would mirror here; it must still be something of the body.
+            None => ["name", "uri", "taskId"].into_iter().find_map(member),
+        };
+        compare(self.name.as_ref(), NAME, body.as_deref(), required && mirrored.is_some(), true)
+    }
+}
+
+fn single(headers: &HeaderMap, name: &str, label: &'static str) -> Result<Option<HeaderValue>> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value.cloned()),
+        (_, Some(_)) => Err(mismatch(label, MirrorFault::Repeated)),
+    }
+}
+
+fn compare(
+    value: Option<&HeaderValue>,
+    header: &'static str,
+    body: Option<&str>,
+    required: bool,
+    may_be_encoded: bool,
+) -> Result<()> {
+    let Some(value) = value else {
+        return if required { Err(mismatch(header, MirrorFault::Missing)) } else { Ok(()) };
+    };
+    let value = value.to_str().map_err(|_| mismatch(header, MirrorFault::Undecodable))?;
+    let value = value.trim_matches([' ', '\t']);
+    let encoded = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?="));
+    let same = |body: &str| match encoded {
+        Some(encoded) if may_be_encoded => encoded == base64(body.as_bytes()),
+        Some(_) | None => value == body,
+    };
+    if body.is_some_and(same) { Ok(()) } else { Err(mismatch(header, MirrorFault::Contradicts)) }
+}
+
+fn mismatch(header: &'static str, fault: MirrorFault) -> HeaderMismatch {
+    HeaderMismatch { header, fault }
+}
+
+/// RFC 4648, section 4. The body is encoded, not the header decoded: of two spellings of one value only the canonical one is believed.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let sextet = (bits >> (18 - 6 * at) & 63) as usize;
+            let letter = ALPHABET.get(sextet).filter(|_| at <= chunk.len());
+            text.push(letter.map_or('=', |letter| char::from(*letter)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        for (plain, encoded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+            ("danger", "ZGFuZ2Vy"),
+        ] {
+            assert_eq!(base64(plain.as_bytes()), encoded);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Reading a body: one envelope after another, each with the same function.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::dialect::{Batches, Dialect, DialectRules, Target};
+use super::view::{Message, MessageKind};
+use super::{Era, Fault, Revision, id};
+use crate::json::{self, Kind, Member, Reader, Scope, Span, Text, Value, folds_onto, has_control};
+
+/// The messages that a batch may have.
+const MAX_BATCH: usize = 100;
+const ENVELOPE: &[&str] = &["error", "id", "jsonrpc", "method", "params", "result"];
+pub(super) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The members of `_meta` that some decision depends on.
+const META: &[&str] = &[
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/clientInfo",
+    META_VERSION,
+    "progressToken",
+];
+
+/// One message, as places in the bytes.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) kind: MessageKind,
+    pub(super) id: Option<Span>,
+    pub(super) method: Option<Text>,
+    pub(super) params: Params,
+    /// Which of the body's members are this message's.
+    pub(super) members: Range<usize>,
+    pub(super) position: usize,
+    pub(super) target: Target,
+}
+
+/// The form of `params`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Params {
+    Absent,
+    Named,
+    Positional,
+}
+
+/// What was read of a body.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) batch: bool,
+    pub(super) records: Records,
+    pub(super) members: Vec<Member>,
+}
+
+/// Nearly every body holds one message.
+#[derive(Debug)]
+pub(super) enum Records {
+    One(Record),
+    Many(Vec<Record>),
+}
+
+impl Records {
+    pub(super) fn as_slice(&self) -> &[Record] {
+        match self {
+            Self::One(record) => std::slice::from_ref(record),
+            Self::Many(records) => records,
+        }
+    }
+}
+
+/// Why a body was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Error {
+    Json(json::Error),
+    Message(Fault),
+}
+
+impl From<json::Error> for Error {
+    fn from(error: json::Error) -> Self {
+        Self::Json(error)
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Self::Message(fault)
+    }
+}
+
+/// Reads a body. `named` is the revision that the request's head names.
+pub(super) fn body(bytes: &[u8], dialect: &dyn Dialect, named: Option<Revision>) -> Result<Body, Error> {
+    let rules = dialect.rules();
+    let mut read = Read { bytes, reader: Reader::new(bytes)?, dialect, rules, members: Vec::new() };
+    let batch = read.reader.kind()? == Kind::Array;
+    let records = if batch { Records::Many(read.batch(named)?) } else { Records::One(read.message(0)?) };
+    let Read { reader, members, .. } = read;
+    reader.end()?;
+    Ok(Body { batch, records, members })
+}
+
+struct Read<'a> {
+    bytes: &'a [u8],
+    reader: Reader<'a>,
+    dialect: &'a dyn Dialect,
+    rules: DialectRules,
+    members: Vec<Member>,
+}
+
+/// The members of an envelope that matter.
+#[derive(Default)]
+struct Envelope {
+    version: Option<Value>,
+    id: Option<Value>,
+    method: Option<Value>,
+    params: Option<Params>,
+    result: bool,
+    error: bool,
+}
+
+impl Read<'_> {
+    fn batch(&mut self, named: Option<Revision>) -> Result<Vec<Record>, Error> {
+        let legal = match self.rules.batches {
+            Batches::Accept => true,
+            Batches::AcceptUpTo20250326 => named.is_none_or(|revision| revision <= Revision::V2025_03_26),
+            Batches::Refuse => false,
+        };
+        if !legal {
+            return Err(Fault::BatchNotAllowed.into());
+        }
+        let mut records = Vec::new();
+        self.reader.open_array()?;
+        while self.reader.element()? {
+            if records.len() == MAX_BATCH {
+                return Err(Fault::BatchTooLong.into());
+            }
+            let record = self.message(records.len())?;
+            self.check_element(&record)?;
+            records.push(record);
+        }
+        self.check_batch(&records)?;
+        Ok(records)
+    }
+
+    fn check_element(&self, record: &Record) -> Result<(), Fault> {
+        if !self.rules.mcp_transport {
+            return Ok(());
+        }
+        let message = Message::new(self.bytes, &self.members, record);
+        if message.method().is_ok_and(|method| method == "initialize") {
+            return Err(Fault::BatchInitialize);
+        }
+        match claim(&message)? {
+            Some(claim) if Revision::parse(&claim) > Revision::V2025_03_26 => Err(Fault::BatchNotAllowed),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn check_batch(&self, records: &[Record]) -> Result<(), Fault> {
+        let replies = records.iter().filter(|record| record.kind == MessageKind::Reply).count();
+        if records.is_empty() {
+            return Err(Fault::BatchEmpty);
+        }
+        if replies != 0 && replies != records.len() {
+            return Err(Fault::BatchMixed);
+        }
+        let mut ids = HashSet::new();
+        let mut messages = records.iter().map(|record| Message::new(self.bytes, &self.members, record));
+        let fresh = messages.all(|message| message.id().is_none_or(|raw| ids.insert(id::meaning(raw))));
+        if fresh { Ok(()) } else { Err(Fault::DuplicateId) }
+    }
+
+    /// Reads one message: the only way to a record, alone or in a batch.
+    fn message(&mut self, position: usize) -> Result<Record, Error> {
+        if self.reader.kind()? != Kind::Object {
+            self.reader.value()?;
+            return Err(Fault::NotAnObject.into());
+        }
+        let first = self.members.len();
+        let envelope = self.envelope()?;
+        let mut record = Record {
+            kind: envelope.kind(self.bytes)?,
+            id: envelope.id.map(|value| id::id(self.bytes, value)).transpose()?,
+            method: envelope.method.and_then(Value::as_text),
+            params: envelope.params.unwrap_or(Params::Absent),
+            members: first..self.members.len(),
+            position,
+            target: Target::Plumbing,
+        };
+        record.target = self.target(&record)?;
+        Ok(record)
+    }
+
+    fn target(&self, record: &Record) -> Result<Target, Fault> {
+        match record.kind {
+            MessageKind::Reply if record.id.is_none() => Err(Fault::ReplyWithoutId),
+            // Plain JSON-RPC goes one way: nobody asked this client anything.
+            MessageKind::Reply if !self.rules.mcp_transport => Err(Fault::MethodMissing),
+            MessageKind::Reply => Ok(Target::Plumbing),
+            MessageKind::Notification | MessageKind::Request => {
+                if record.params == Params::Positional && !self.rules.positional_params {
+                    return Err(Fault::PositionalParams);
+                }
+                self.dialect.target(&Message::new(self.bytes, &self.members, record))
+            }
+        }
+    }
+
+    fn envelope(&mut self) -> Result<Envelope, Error> {
+        let mut envelope = Envelope::default();
+        self.reader.open_object()?;
+        while let Some(key) = self.reader.key()? {
+            let name = self.name(key, ENVELOPE)?;
+            match name {
+                Some("jsonrpc") => envelope.version = Some(self.reader.value()?),
+                Some("id") => envelope.id = Some(self.reader.value()?),
+                Some("method") => envelope.method = Some(self.reader.value()?),
+                Some("params") => envelope.params = Some(self.params()?),
+                Some(other) => {
+                    envelope.result |= other == "result";
+                    envelope.error |= other == "error";
+                    self.reader.value()?;
+                }
+                None => {
+                    self.reader.value()?;
+                }
+            }
+        }
+        Ok(envelope)
+    }
+
+    fn params(&mut self) -> Result<Params, Error> {
+        match self.reader.kind()? {
+            Kind::Object => {
+                self.members(Scope::Params, self.rules.reserved_params)?;
+                Ok(Params::Named)
+            }
+            Kind::Array => {
+                self.reader.value()?;
+                Ok(Params::Positional)
+            }
+            Kind::Null => {
+                self.reader.value()?;
+                Ok(Params::Absent)
+            }
+            Kind::Bool | Kind::Number | Kind::String => Err(Fault::ParamsNotStructured.into()),
+        }
+    }
+
+    /// Reads an object whose members are kept, and of `params` also those of the two objects in it that are.
+    fn members(&mut self, scope: Scope, reserved: &'static [&'static str]) -> Result<(), Error> {
+        self.reader.open_object()?;
+        while let Some(name) = self.reader.key()? {
+            let known = self.name(name, reserved)?;
+            let nested = match known {
+                Some("arguments") if scope == Scope::Params => Some((Scope::Arguments, &[][..])),
+                Some("_meta") if scope == Scope::Params => Some((Scope::Meta, META)),
+                Some(_) | None => None,
+            };
+            let value = match (nested, self.reader.kind()?) {
+                (Some((scope, reserved)), Kind::Object) => self.nested(scope, reserved)?,
+                (Some((Scope::Meta, _)), kind) if kind != Kind::Null => return Err(Fault::MetaNotObject.into()),
+                _ => self.reader.value()?,
+            };
+            self.members.push(Member { scope, name, value });
+        }
+        Ok(())
+    }
+
+    fn nested(&mut self, scope: Scope, reserved: &'static [&'static str]) -> Result<Value, Error> {
+        let start = self.reader.at();
+        self.members(scope, reserved)?;
+        Ok(Value::object(start, self.reader.at()))
+    }
+
+    /// Which of the reserved names a key is; refused if it only resembles one.
+    fn name(&self, key: Text, reserved: &'static [&'static str]) -> Result<Option<&'static str>, Fault> {
+        if reserved.is_empty() {
+            return Ok(None);
+        }
+        let name = key.decode(self.bytes).map_err(|_| Fault::LoneSurrogate)?;
+        let known = reserved.iter().find(|reserved| **reserved == name);
+        if known.is_some() {
+            return Ok(known.copied());
+        }
+        if has_control(&name) {
+            return Err(Fault::ControlInKey);
+        }
+        if reserved.iter().any(|reserved| folds_onto(&name, reserved)) {
+            return Err(Fault::FoldedKey);
+        }
+        Ok(None)
+    }
+}
+
+impl Envelope {
+    fn kind(&self, bytes: &[u8]) -> Result<MessageKind, Fault> {
+        let version = self.version.and_then(Value::as_text).map(|text| text.decode(bytes));
+        if !version.is_some_and(|version| version.is_ok_and(|version| version == "2.0")) {
+            return Err(Fault::JsonrpcVersion);
+        }
+        match (self.method, self.result || self.error) {
+            (Some(_), true) => return Err(Fault::MethodWithResult),
+            (Some(method), false) => {
+                let text = method.as_text().ok_or(Fault::MethodNotString)?;
+                text.decode(bytes).map_err(|_| Fault::LoneSurrogate)?;
+            }
+            (None, true) if self.result && self.error => return Err(Fault::ResultWithError),
+            (None, true) => return Ok(MessageKind::Reply),
+            (None, false) => return Err(Fault::MethodMissing),
+        }
+        Ok(if self.id.is_some() { MessageKind::Request } else { MessageKind::Notification })
+    }
+}
+
+/// The revision that a message claims in its `_meta`.
+pub(super) fn claim<'a>(message: &Message<'a>) -> Result<Option<Cow<'a, str>>, Fault> {
+    match message.meta().get(META_VERSION).map(|claim| claim.as_str()) {
+        None => Ok(None),
+        Some(Some(Ok(claim))) => Ok(Some(claim)),
+        Some(Some(Err(_)) | None) => Err(Fault::VersionNotString),
+    }
+}
+
+/// Refuses what a revision does not have.
+pub(super) fn check_era(records: &[Record], era: Era) -> Result<(), Fault> {
+    let reply = records.iter().any(|record| record.kind == MessageKind::Reply);
+    if reply && era == Era::Modern { Err(Fault::ReplyInModernEra) } else { Ok(()) }
+}

@@ -1,0 +1,159 @@
+//! The check of one call, in the order that the module's page has.
+
+use std::borrow::Cow;
+
+use super::compile::{ArgumentRule, Policy, Role, ToolRules};
+use super::decision::{Decision, Denied};
+use super::glob::GlobSet;
+use super::uri;
+use crate::json::{Argument, Arguments, Kind, folds_onto, has_control};
+use crate::message::Call;
+
+type Verdict = Result<(), Denied>;
+
+impl Policy {
+    /// Whether one role may make a call, on the server that owns what is called, where the gate knows it.
+    pub fn check(&self, role: &str, server: Option<&str>, call: &Call<'_>) -> Decision {
+        match self.judge(role, server, call) {
+            Ok(()) => Decision::Allow,
+            Err(denied) => Decision::Deny(denied),
+        }
+    }
+
+    /// Whether one of several roles may make a call, whole. The denial is that of the role that came farthest.
+    pub fn check_any<'a>(
+        &self,
+        roles: impl IntoIterator<Item = &'a str>,
+        server: Option<&str>,
+        call: &Call<'_>,
+    ) -> Decision {
+        let mut farthest = Denied::RoleMissing;
+        for role in roles {
+            match self.judge(role, server, call) {
+                Ok(()) => return Decision::Allow,
+                Err(denied) if denied.stage() > farthest.stage() || farthest == Denied::RoleMissing => {
+                    farthest = denied
+                }
+                Err(_) => {}
+            }
+        }
+        Decision::Deny(farthest)
+    }
+
+    /// The names of the arguments that some rule of a role is about, where it may call a tool at all.
+    pub fn ruled_arguments<'a>(&'a self, role: &str, tool: &str) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        let rules = self.compiled().roles.get(role).and_then(|role| role.rules.of(tool));
+        let names: Vec<Cow<'a, str>> = match rules {
+            Some(Cow::Borrowed(rules)) => rules.arguments.keys().map(|name| Cow::Borrowed(&**name)).collect(),
+            Some(Cow::Owned(rules)) => rules.arguments.keys().map(|name| Cow::Owned(name.to_string())).collect(),
+            None => Vec::new(),
+        };
+        names.into_iter()
+    }
+
+    fn judge(&self, role: &str, server: Option<&str>, call: &Call<'_>) -> Verdict {
+        let role = self.compiled().roles.get(role).ok_or(Denied::RoleUnknown)?;
+        if server.is_some_and(|server| !role.servers.matches(server)) {
+            return Err(Denied::ServerNotAllowed);
+        }
+        let named = |set: &GlobSet, name: &str, denied| if set.matches(name) { Ok(()) } else { Err(denied) };
+        match call {
+            Call::Method { method } => named(&role.methods, method, Denied::MethodNotAllowed),
+            Call::Plumbing { .. } | Call::Reply => Ok(()),
+            Call::Prompt { name } => named(&role.prompts, name, Denied::PromptNotAllowed),
+            Call::Resource { uri } if !uri::is_canonical(uri) => Err(Denied::UriNotCanonical),
+            Call::Resource { uri } => named(&role.resources, uri, Denied::ResourceNotAllowed),
+            Call::Task { method, .. } => named(&role.methods, method, Denied::TaskNotAllowed),
+            Call::Tool { name, arguments } => self.judge_tool(role, name, *arguments),
+        }
+    }
+
+    fn judge_tool(&self, role: &Role, tool: &str, arguments: Arguments<'_>) -> Verdict {
+        let host = role.hosts.as_ref().map(|hosts| host(hosts, arguments)).transpose()?;
+        if self.compiled().global_deny.matches(tool) {
+            return Err(Denied::ToolGloballyDenied);
+        }
+        if role.deny.matches(tool) {
+            return Err(Denied::ToolDenied);
+        }
+        if !role.allow.matches(tool) {
+            return Err(Denied::ToolNotAllowed);
+        }
+        if host == Some(false) {
+            return Err(Denied::HostNotAllowed);
+        }
+        match role.rules.of(tool) {
+            Some(_) if arguments.is_positional() => Err(Denied::PositionalArguments),
+            Some(rules) => rules.judge(arguments),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the call's host, if it names one, is permitted. Nobody can opt out by another shape or spelling.
+fn host(hosts: &GlobSet, arguments: Arguments<'_>) -> Result<bool, Denied> {
+    if arguments.is_positional() {
+        return Err(Denied::PositionalArguments);
+    }
+    for argument in arguments.iter() {
+        let name = argument.name();
+        if name == "host" {
+            let host = argument.as_str().ok_or(Denied::HostNotString { kind: argument.kind() })?;
+            let host = host.map_err(|_| Denied::ArgumentNotUnicode { argument: "host".into() })?;
+            return Ok(hosts.matches(&host.to_ascii_lowercase()));
+        }
+        if folds_onto(&name, "host") {
+            return Err(Denied::ArgumentAmbiguous { argument: name.into() });
+        }
+    }
+    Ok(true)
+}
+
+impl ToolRules {
+    fn judge(&self, arguments: Arguments<'_>) -> Verdict {
+        let mut present = 0;
+        for argument in arguments.iter() {
+            let name = argument.name();
+            match self.arguments.get(&*name) {
+                Some(rule) => {
+                    rule.judge(argument, self.strict)?;
+                    present += usize::from(rule.required);
+                }
+                None if self.resembles_ruled(&name) => return Err(Denied::ArgumentAmbiguous { argument: name.into() }),
+                None if self.strict => return Err(Denied::ArgumentUnknown { argument: name.into() }),
+                None => {}
+            }
+        }
+        // No name comes twice: as many as are required are all that are required.
+        if present == self.required.len() {
+            return Ok(());
+        }
+        let missing = self.required.iter().find(|name| arguments.get(name).is_none());
+        Err(Denied::ArgumentRequired { argument: missing.map_or_else(Box::default, |name| (**name).into()) })
+    }
+}
+
+impl ArgumentRule {
+    fn judge(&self, argument: Argument<'_>, strict: bool) -> Verdict {
+        let kind = argument.kind();
+        let name = || Box::from(argument.name());
+        if strict && matches!(kind, Kind::Array | Kind::Object) {
+            return Err(Denied::ArgumentStructured { argument: name(), kind });
+        }
+        let Some(value) = argument.as_str() else {
+            let denied = || Denied::ArgumentNotString { argument: name(), kind };
+            return if self.needs_string() { Err(denied()) } else { Ok(()) };
+        };
+        if !self.needs_string() && !self.reject_control_chars {
+            return Ok(());
+        }
+        let value = value.map_err(|_| Denied::ArgumentNotUnicode { argument: name() })?;
+        if self.reject_control_chars && has_control(&value) {
+            return Err(Denied::ArgumentControl { argument: name() });
+        }
+        if !self.allowed.iter().all(|allowed| allowed.permits(&value)) {
+            return Err(Denied::ArgumentValue { argument: name() });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Globs, in which `*` is the only metacharacter.
+
+use std::collections::HashSet;
+
+use memchr::memmem;
+
+/// A pattern with at least one star.
+#[derive(Clone, Debug)]
+pub(super) struct Glob {
+    prefix: Box<str>,
+    /// What stands between the stars, in order.
+    middle: Box<[Box<str>]>,
+    suffix: Box<str>,
+}
+
+impl Glob {
+    /// Compiles a pattern; `None` if it has no star and so is a plain name.
+    pub(super) fn new(pattern: &str) -> Option<Self> {
+        let (prefix, rest) = pattern.split_once('*')?;
+        let (middle, suffix) = rest.rsplit_once('*').unwrap_or(("", rest));
+        let middle = middle.split('*').filter(|part| !part.is_empty()).map(Box::from).collect();
+        Some(Self { prefix: prefix.into(), middle, suffix: suffix.into() })
+    }
+
+    /// Whether a name matches: prefix and suffix do not overlap, and the rest is found between them in order.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        let Some(rest) = name.strip_prefix(&*self.prefix) else { return false };
+        let Some(mut rest) = rest.strip_suffix(&*self.suffix) else { return false };
+        self.middle.iter().all(|part| {
+            // The first place is as good as any: it leaves most for the parts that follow.
+            let found = memmem::find(rest.as_bytes(), part.as_bytes());
+            let behind = found.and_then(|at| rest.get(at + part.len()..));
+            rest = behind.unwrap_or_default();
+            behind.is_some()
+        })
+    }
+}
+
+/// Names and patterns, any of which may match. Plain names are found by their hash.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GlobSet {
+    any: bool,
+    names: HashSet<Box<str>>,
+    globs: Vec<Glob>,
+}
+
+impl GlobSet {
+    pub(super) fn insert(&mut self, pattern: &str) {
+        match Glob::new(pattern) {
+            _ if pattern == "*" => self.any = true,
+            Some(glob) => self.globs.push(glob),
+            None => {
+                self.names.insert(pattern.into());
+            }
+        }
+    }
+
+    pub(super) fn matches(&self, name: &str) -> bool {
+        self.any || self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.any && self.names.is_empty() && self.globs.is_empty()
+    }
+}
+
+impl<'a> FromIterator<&'a str> for GlobSet {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(patterns: I) -> Self {
+        let mut set = Self::default();
+        patterns.into_iter().for_each(|pattern| set.insert(pattern));
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn matches(pattern: &str, name: &str) -> bool {
+        GlobSet::from_iter([pattern]).matches(name)
+    }
+
+    #[test]
+    fn aa_06_aa_07_the_star_is_the_only_metacharacter() {
+        for (pattern, name, expected) in [
+            ("run-*", "run-foo", true),
+            ("run-*", "run-", true),
+            ("run-*", "Run-foo", false),
+            ("run-*", "run", false),
+            ("run-foo", "run-foo", true),
+            ("run-foo", "run-foo ", false),
+            ("*", "", true),
+            ("*", "anything", true),
+            ("a*a", "a", false),
+            ("a*a", "aa", true),
+            ("ab*bc", "abc", false),
+            ("ab*bc", "abbc", true),
+            ("*_drop_*", "x_drop_y", true),
+            ("*_drop_*", "_drop_", true),
+            ("*_drop_*", "drop", false),
+            ("a*b*b", "ab", false),
+            ("a*b*b", "abb", true),
+            ("a**b", "ab", true),
+            ("*a*b*", "xbxa", false),
+            ("*a*b*", "xaxb", true),
+            ("*aa*aa*", "aaa", false),
+            ("r?n", "run", false),
+            ("r?n", "r?n", true),
+            ("[a]", "a", false),
+            ("é*", "é1", true),
+            ("é*", "e\u{301}1", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern:?} {name:?}");
+        }
+    }
+
+    /// The textbook definition.
+    fn reference(pattern: &[u8], name: &[u8]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            ([b'*', rest @ ..], _) => (0..=name.len()).any(|at| reference(rest, &name[at..])),
+            ([p, pattern @ ..], [n, name @ ..]) => p == n && reference(pattern, name),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn globs_match_by_the_textbook(pattern in "[ab*]{0,8}", name in "[ab]{0,10}") {
+            prop_assert_eq!(matches(&pattern, &name), reference(pattern.as_bytes(), name.as_bytes()));
+        }
+    }
+}
