@@ -109,6 +109,7 @@ impl<'a> Argument<'a> {
     /// # Errors
     ///
     /// The string holds half a surrogate pair.
+    #[must_use]
     pub fn as_str(&self) -> Option<Result<Cow<'a, str>, LoneSurrogate>> {
         self.member.value.as_text().map(|text| text.decode(self.bytes))
     }
@@ -122,6 +123,7 @@ impl<'a> Argument<'a> {
     /// # Errors
     ///
     /// None on a value that came from an accepted text: it is read a second time, and so is meant for small values.
+    #[must_use]
     pub fn members(&self) -> Option<Result<Vec<Argument<'a>>, Error>> {
         (self.kind() == Kind::Object).then(|| {
             let mut members = Vec::new();
@@ -141,6 +143,7 @@ impl<'a> Argument<'a> {
     /// # Errors
     ///
     /// As for [`members`](Self::members).
+    #[must_use]
     pub fn elements(&self) -> Option<Result<Vec<Argument<'a>>, Error>> {
         (self.kind() == Kind::Array).then(|| {
             let mut elements = Vec::new();

@@ -132,10 +132,6 @@ impl Value {
         Self { integer, ..Self::new(Kind::Number, span) }
     }
 
-    pub(crate) fn span(self) -> Span {
-        self.text.span
-    }
-
     /// Where the value stands, quotes included.
     pub(crate) fn raw_span(self) -> Span {
         let Span { start, end } = self.text.span;

@@ -1,5 +1,6 @@
 //! How messages map to calls.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -35,7 +36,7 @@ use crate::json::{Argument, LoneSurrogate, Text};
 ///     }
 /// }
 /// ```
-pub trait Dialect: fmt::Debug + Send + Sync + 'static {
+pub trait Dialect: Any + fmt::Debug + Send + Sync {
     /// How bodies of this dialect are read.
     fn rules(&self) -> DialectRules;
 

@@ -105,11 +105,6 @@ impl Mirror {
         Some(Revision::parse(version.to_str().unwrap_or_default().trim()))
     }
 
-    /// Whether the head has any of them.
-    pub(crate) fn names_version(&self) -> bool {
-        self.version.is_some()
-    }
-
     /// Compares the headers with the messages of a body: the era that both say it is.
     pub(super) fn check<'a>(&self, mut messages: impl Iterator<Item = Message<'a>>) -> Result<Era> {
         let (first, second) = (messages.next(), messages.next());

@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
     }
 
     /// What the message asks for: at least one call.
-    pub fn calls(&self) -> impl Iterator<Item = Call<'a>> + use<'a> {
+    pub fn calls(&self) -> impl Iterator<Item = Call<'a>> + Clone + use<'a> {
         let (this, record) = (*self, self.record);
         let targets = match &record.target {
             Target::Several(targets) if targets.is_empty() => &[Target::Method],
@@ -178,6 +178,7 @@ pub enum Call<'a> {
 
 impl Inspection {
     /// The messages, in the order of the body.
+    #[must_use]
     pub fn messages(&self) -> impl ExactSizeIterator<Item = Message<'_>> {
         let (bytes, members) = (self.bytes().as_ref(), self.members());
         self.records().iter().map(move |record| Message::new(bytes, members, record))

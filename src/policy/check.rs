@@ -1,6 +1,6 @@
 //! The check of one call, in the order that the module's page has.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 
 use super::compile::{ArgumentRule, Policy, Role, ToolRules};
 use super::decision::{Decision, Denied};
@@ -20,24 +20,39 @@ impl Policy {
         }
     }
 
-    /// Whether one of several roles may make a call, whole. The denial is that of the role that came farthest.
+    /// Whether one of several roles may make a call. The denial is that of the role that came farthest.
     pub fn check_any<'a>(
         &self,
         roles: impl IntoIterator<Item = &'a str>,
         server: Option<&str>,
         call: &Call<'_>,
     ) -> Decision {
-        let mut farthest = Denied::RoleMissing;
+        match self.permit(roles, server, &std::iter::once(call)) {
+            Ok(()) => Decision::Allow,
+            Err((denied, _)) => Decision::Deny(denied),
+        }
+    }
+
+    /// Whether one of several roles may make all of several calls: what one message asks for is permitted whole, by
+    /// one role, or not at all. The denial is that of the role that came farthest, with the place of the call in question.
+    pub(crate) fn permit<'a, 'c>(
+        &self,
+        roles: impl IntoIterator<Item = &'a str>,
+        server: Option<&str>,
+        calls: &(impl Iterator<Item: Borrow<Call<'c>>> + Clone),
+    ) -> Result<(), (Denied, usize)> {
+        let mut farthest = (Denied::RoleMissing, 0);
         for role in roles {
-            match self.judge(role, server, call) {
-                Ok(()) => return Decision::Allow,
-                Err(denied) if denied.stage() > farthest.stage() || farthest == Denied::RoleMissing => {
-                    farthest = denied
-                }
-                Err(_) => {}
+            let mut judged = calls.clone().map(|call| self.judge(role, server, call.borrow())).enumerate();
+            let Some((at, denied)) = judged.find_map(|(at, verdict)| Some((at, verdict.err()?))) else {
+                return Ok(());
+            };
+            let farther = (at, denied.stage()) > (farthest.1, farthest.0.stage());
+            if farther || farthest.0 == Denied::RoleMissing {
+                farthest = (denied, at);
             }
         }
-        Decision::Deny(farthest)
+        Err(farthest)
     }
 
     /// The names of the arguments that some rule of a role is about, where it may call a tool at all.

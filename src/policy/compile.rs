@@ -184,16 +184,13 @@ impl Rules {
         for (at, entry) in entries.iter().enumerate() {
             let tool = entry.tool.as_str();
             let seen = entries.iter().take(at).any(|other| other.tool == tool);
-            match Glob::new(tool) {
-                _ if seen => {}
-                Some(glob) => {
-                    rules.globs.push((glob, ToolRules::new(entries.iter().filter(|other| other.tool == tool))))
-                }
-                None => {
-                    rules
-                        .exact
-                        .insert(tool.into(), ToolRules::new(entries.iter().filter(|other| selects(other, tool))));
-                }
+            if seen {
+                continue;
+            }
+            if let Some(glob) = Glob::new(tool) {
+                rules.globs.push((glob, ToolRules::new(entries.iter().filter(|other| other.tool == tool))));
+            } else {
+                rules.exact.insert(tool.into(), ToolRules::new(entries.iter().filter(|other| selects(other, tool))));
             }
         }
         Ok(rules)

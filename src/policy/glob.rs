@@ -58,10 +58,6 @@ impl GlobSet {
     pub(super) fn matches(&self, name: &str) -> bool {
         self.any || self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        !self.any && self.names.is_empty() && self.globs.is_empty()
-    }
 }
 
 impl<'a> FromIterator<&'a str> for GlobSet {

@@ -1,0 +1,171 @@
+//! The section `content_trust`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{Secret, duration};
+
+/// What kind of content tools bring back, and what a session that has received outside content may do.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContentTrustConfig {
+    /// Servers whose content is the operator's own.
+    #[serde(default)]
+    pub trusted_mcp_servers: Vec<String>,
+    /// Tools whose content comes from outside, whatever their server.
+    #[serde(default)]
+    pub untrusted_tools: Vec<String>,
+    /// Tools whose content is the operator's own, whatever their server.
+    #[serde(default)]
+    pub trusted_tools: Vec<String>,
+    /// Whether the output of commands counts as outside content.
+    #[serde(default)]
+    pub exec_is_external: bool,
+    /// Tools that write, send or remember.
+    #[serde(default)]
+    pub sinks: Vec<String>,
+    /// What happens to a sink in a tainted session.
+    #[serde(default)]
+    pub on_tainted_sink: OnTaintedSink,
+    /// How long outside content is remembered.
+    #[serde(default)]
+    pub window: Window,
+    /// Headers that name a conversation, believed.
+    #[serde(default)]
+    pub conversation: Vec<String>,
+    /// Where it is remembered.
+    #[serde(default)]
+    pub store: StoreConfig,
+}
+
+/// What happens to a sink in a tainted session.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum OnTaintedSink {
+    /// The call is refused.
+    #[default]
+    Deny,
+    /// The call passes and is recorded.
+    Flag,
+}
+
+/// How long outside content is remembered.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String")]
+pub enum Window {
+    /// Until the principal's epoch ends.
+    #[default]
+    Forever,
+    /// Until this long without outside content.
+    For(Duration),
+}
+
+impl TryFrom<String> for Window {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "forever" => Ok(Self::Forever),
+            text => duration::parse(text)
+                .map(Self::For)
+                .map_err(|error| format!("{error}, nor `forever`")),
+        }
+    }
+}
+
+pub(super) fn check_window(text: &str) -> Result<(), String> {
+    Window::try_from(text.to_owned()).map(drop)
+}
+
+/// The memory of sessions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "StoreFields")]
+pub struct StoreConfig {
+    /// What it is.
+    pub store: Store,
+    /// How many sessions it tells apart.
+    pub capacity: usize,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            store: Store::Memory,
+            capacity: capacity(),
+        }
+    }
+}
+
+impl TryFrom<StoreFields> for StoreConfig {
+    type Error = &'static str;
+
+    fn try_from(fields: StoreFields) -> Result<Self, Self::Error> {
+        let store = match (fields.kind, fields.url, fields.path) {
+            (Kind::File, None, Some(path)) => Store::File { path },
+            (Kind::Memory, None, None) => Store::Memory,
+            (Kind::Redis, Some(url), None) => Store::Redis { url },
+            _ => {
+                return Err(
+                    "a store of kind `redis` has a `url`, of kind `file` a `path`, of kind `memory` neither",
+                );
+            }
+        };
+        Ok(Self {
+            store,
+            capacity: fields.capacity,
+        })
+    }
+}
+
+/// Where the memory of sessions is kept.
+#[derive(Clone, Debug)]
+pub enum Store {
+    /// In memory and in an append-only journal.
+    File {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// In memory; forgets at a restart.
+    Memory,
+    /// In Redis.
+    Redis {
+        /// Its address, which may hold a password.
+        url: Secret,
+    },
+}
+
+/// The message must not hold the address: it may have a password in it.
+pub(super) fn check_redis(text: &str) -> Result<(), String> {
+    let known = ["redis://", "rediss://", "unix://"].into_iter();
+    let rest = known.filter_map(|scheme| text.strip_prefix(scheme)).next();
+    match rest {
+        Some(rest) if !rest.trim().is_empty() => Ok(()),
+        _ => Err("not an address such as `redis://127.0.0.1:6379/0`".to_owned()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoreFields {
+    #[serde(default)]
+    kind: Kind,
+    #[serde(default = "capacity")]
+    capacity: usize,
+    url: Option<Secret>,
+    path: Option<PathBuf>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    File,
+    #[default]
+    Memory,
+    Redis,
+}
+
+fn capacity() -> usize {
+    100_000
+}

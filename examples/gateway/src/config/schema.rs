@@ -1,0 +1,214 @@
+//! Every key that a configuration may have.
+//!
+//! The types that serde derives know the same keys; they stop at the first unknown one and cannot tell
+//! its path, so this table is read before them. A test holds the two together.
+
+use super::content_trust::{check_redis, check_window};
+use super::gateway::{check_host, check_key, check_listen, check_origin};
+use super::server::{check_env_name, check_env_value, check_id};
+use super::{duration, url};
+
+/// What a value looks like.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// An integer of at least this.
+    Count(u64),
+    /// True or false.
+    Flag,
+    /// An array of at least so many.
+    List(usize, &'static Kind),
+    /// A table whose keys are names that the check accepts.
+    Map(Check, &'static Kind),
+    /// A table with exactly one of these keys.
+    OneOf(&'static [Field]),
+    /// A table with these keys.
+    Table(&'static [Field]),
+    /// A string that the check accepts.
+    Text(Check),
+    /// One of these strings.
+    Word(&'static [&'static str]),
+}
+
+/// Whether a string will do, and if not, why.
+type Check = fn(&str) -> Result<(), String>;
+
+/// A key of a table.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) required: bool,
+}
+
+pub(super) const ROOT: &[Field] = &[
+    may("gateway", Kind::Table(GATEWAY)),
+    must("policy", Kind::Table(POLICY)),
+    may("content_trust", Kind::Table(CONTENT_TRUST)),
+    may("provenance", Kind::Table(PROVENANCE)),
+    must("mcp", Kind::Table(MCP)),
+];
+
+const GATEWAY: &[Field] = &[
+    may("listen", Kind::Text(check_listen)),
+    may("max_body_bytes", Kind::Count(1)),
+    may("body_timeout", Kind::Text(duration::check)),
+    may(
+        "denial",
+        Kind::Word(&[
+            "negotiate",
+            "http-403",
+            "json-rpc-error",
+            "tool-error",
+            "masked",
+        ]),
+    ),
+    may("shadow", Kind::Flag),
+    may("api_keys", Kind::List(0, &Kind::Table(API_KEY))),
+    may("allowed_hosts", Kind::List(0, &Kind::Text(check_host))),
+    may("allowed_origins", Kind::List(0, &Kind::Text(check_origin))),
+];
+
+const API_KEY: &[Field] = &[
+    must("key", Kind::Text(check_key)),
+    must("subject", Kind::Text(filled)),
+    must("roles", Kind::List(1, &Kind::Text(filled))),
+];
+
+// What the policy's own compiler checks is left to it: it knows more and says it once.
+const POLICY: &[Field] = &[
+    may("global_deny", TEXTS),
+    may("roles", Kind::List(0, &Kind::Table(ROLE))),
+];
+
+const ROLE: &[Field] = &[
+    must("name", TEXT),
+    may("description", TEXT),
+    may("servers", TEXTS),
+    may("allow", TEXTS),
+    may("deny", TEXTS),
+    may("hosts", TEXTS),
+    may("resources", TEXTS),
+    may("prompts", TEXTS),
+    may("methods", TEXTS),
+    may(
+        "argument_allowlists",
+        Kind::List(0, &Kind::Table(ARGUMENT_ALLOWLIST)),
+    ),
+];
+
+const ARGUMENT_ALLOWLIST: &[Field] = &[
+    must("tool", TEXT),
+    must("argument", TEXT),
+    may("allowed", TEXTS),
+    may("required", Kind::Flag),
+    may("deny_unknown_arguments", Kind::Flag),
+    may("reject_control_chars", Kind::Flag),
+];
+
+const CONTENT_TRUST: &[Field] = &[
+    may("trusted_mcp_servers", NAMES),
+    may("untrusted_tools", NAMES),
+    may("trusted_tools", NAMES),
+    may("exec_is_external", Kind::Flag),
+    may("sinks", NAMES),
+    may("on_tainted_sink", Kind::Word(&["deny", "flag"])),
+    may("window", Kind::Text(check_window)),
+    may("conversation", NAMES),
+    may("store", Kind::Table(STORE)),
+];
+
+const STORE: &[Field] = &[
+    may("kind", Kind::Word(&["memory", "redis", "file"])),
+    may("capacity", Kind::Count(1)),
+    may("url", Kind::Text(check_redis)),
+    may("path", Kind::Text(filled)),
+];
+
+const PROVENANCE: &[Field] = &[
+    may("fence", Kind::Word(&["off", "delimit"])),
+    may(
+        "structured_content",
+        Kind::Word(&["tag", "strip", "fence_leaves", "text_only"]),
+    ),
+];
+
+const MCP: &[Field] = &[must("servers", Kind::List(1, &Kind::Table(SERVER)))];
+
+const SERVER: &[Field] = &[
+    must("id", Kind::Text(check_id)),
+    must("transport", Kind::OneOf(TRANSPORT)),
+    may("timeout", Kind::Text(duration::check)),
+    may(
+        "trust_level",
+        Kind::Word(&["trusted", "untrusted", "sandboxed"]),
+    ),
+    may("tool_allowlist", NAMES),
+    may("allow_untrusted_without_allowlist", Kind::Flag),
+    may("expected_tools", NAMES),
+    may("roots", Kind::List(0, &Kind::Table(ROOTS))),
+    may(
+        "tool_metadata",
+        Kind::Map(filled, &Kind::Table(TOOL_METADATA)),
+    ),
+    may("elicitation_enabled", Kind::Flag),
+    may("elicitation_timeout_secs", Kind::Count(1)),
+    may("env_isolation", Kind::Flag),
+    may("media_passthrough", Kind::Flag),
+];
+
+const TRANSPORT: &[Field] = &[
+    may("http", Kind::Table(&[must("url", Kind::Text(url::check))])),
+    may("stdio", Kind::Table(STDIO)),
+    may("builtin", Kind::Word(&["files", "web"])),
+];
+
+const STDIO: &[Field] = &[
+    must("command", Kind::Text(filled)),
+    may("args", TEXTS),
+    may(
+        "env",
+        Kind::Map(check_env_name, &Kind::Text(check_env_value)),
+    ),
+];
+
+const ROOTS: &[Field] = &[must("uri", Kind::Text(filled)), may("name", TEXT)];
+
+const TOOL_METADATA: &[Field] = &[
+    may(
+        "data_sensitivity",
+        Kind::Word(&["none", "low", "medium", "high"]),
+    ),
+    may("capabilities", NAMES),
+];
+
+const TEXT: Kind = Kind::Text(any);
+const TEXTS: Kind = Kind::List(0, &TEXT);
+const NAMES: Kind = Kind::List(0, &Kind::Text(filled));
+
+const fn may(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        required: false,
+    }
+}
+
+const fn must(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        required: true,
+    }
+}
+
+fn any(_: &str) -> Result<(), String> {
+    Ok(())
+}
+
+fn filled(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() {
+        Err("must not be blank".to_owned())
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,1556 @@
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used
+)]
+
+use std::time::Duration;
+
+use tower_toolgate::policy::{ArgumentAllowlist, PolicyConfig, RoleConfig};
+
+use super::nearest::nearest;
+use super::schema::{Field, Kind, ROOT};
+use super::*;
+
+/// The example of the gateway's documentation.
+const EXAMPLE: &str = r#"
+[gateway]
+listen = "127.0.0.1:8970"
+max_body_bytes = 4194304
+denial = "negotiate"          # http-403 | json-rpc-error | tool-error | masked
+shadow = false                # judge and record, deny nothing
+
+[[gateway.api_keys]]          # Authorization: Bearer KEY; no key or a wrong one: 401
+key = "k-analyst"
+subject = "ana"
+roles = ["analyst"]
+
+[policy]
+global_deny = ["*_drop_*"]
+[[policy.roles]]
+name = "analyst"
+servers = ["*"]               # required when there are several
+allow = ["run_query", "search_*", "echo"]
+deny = []
+hosts = ["*"]
+resources = []                # globs over uris
+prompts = []
+methods = []                  # beyond the protocol's own plumbing
+[[policy.roles.argument_allowlists]]
+tool = "run_query"
+argument = "cmd"
+allowed = ["ls", "cat"]
+required = true
+deny_unknown_arguments = true
+
+[content_trust]
+trusted_mcp_servers = ["files"]
+untrusted_tools = []
+trusted_tools = []
+exec_is_external = false
+sinks = ["remember", "send_*"]
+on_tainted_sink = "deny"      # or "flag"
+window = "forever"            # or "12h"
+conversation = []             # e.g. ["mcp-session-id"]
+[content_trust.store]
+kind = "memory"               # forgets at a restart
+capacity = 100000
+
+[provenance]
+fence = "off"                 # or "delimit"
+structured_content = "tag"    # strip | fence_leaves | text_only
+
+[[mcp.servers]]
+id = "everything"
+transport = { http = { url = "http://127.0.0.1:3001/mcp" } }
+timeout = "30s"
+trust_level = "untrusted"     # trusted | untrusted | sandboxed
+tool_allowlist = ["echo"]
+"#;
+
+/// Every key there is, each with a value that is right.
+const EVERYTHING: &str = r#"
+[gateway]
+listen = "[::1]:0"
+max_body_bytes = 1
+body_timeout = "500ms"
+denial = "http-403"
+shadow = true
+allowed_hosts = ["gateway.example", "gateway.example:8970", "[::1]:8970"]
+allowed_origins = ["https://app.example", "http://localhost:5173"]
+[[gateway.api_keys]]
+key = "k-1"
+subject = "ana"
+roles = ["a"]
+[policy]
+global_deny = ["x"]
+[[policy.roles]]
+name = "a"
+description = "for people"
+servers = ["one", "t*"]
+allow = ["x"]
+deny = ["x"]
+hosts = ["x"]
+resources = ["x"]
+prompts = ["x"]
+methods = ["x"]
+[[policy.roles.argument_allowlists]]
+tool = "x"
+argument = "y"
+allowed = ["z"]
+required = true
+deny_unknown_arguments = true
+reject_control_chars = true
+[content_trust]
+trusted_mcp_servers = ["files"]
+untrusted_tools = ["x"]
+trusted_tools = ["x"]
+exec_is_external = true
+sinks = ["x"]
+on_tainted_sink = "flag"
+window = "12h"
+conversation = ["mcp-session-id"]
+[content_trust.store]
+kind = "redis"
+url = "redis://:p4ssw0rd@127.0.0.1:6379/0"
+capacity = 1
+[provenance]
+fence = "delimit"
+structured_content = "fence_leaves"
+[[mcp.servers]]
+id = "one"
+transport = { stdio = { command = "server", args = ["-v"], env = { "TOKEN" = "t0ken" } } }
+timeout = "2m"
+trust_level = "sandboxed"
+tool_allowlist = []
+allow_untrusted_without_allowlist = true
+expected_tools = ["x"]
+roots = [{ uri = "file:///srv", name = "srv" }]
+tool_metadata = { "x.y" = { data_sensitivity = "high", capabilities = ["network"] } }
+elicitation_enabled = true
+elicitation_timeout_secs = 5
+env_isolation = false
+media_passthrough = true
+[[mcp.servers]]
+id = "two"
+transport = { http = { url = "http://127.0.0.1:3001/mcp" } }
+timeout = "30s"
+[[mcp.servers]]
+id = "three"
+transport = { builtin = "web" }
+"#;
+
+const POLICY: &str = "\n[policy]\nroles = [{ name = 'a' }]\n";
+const SERVERS: &str = "\n[[mcp.servers]]\nid = 's'\ntransport = { builtin = 'files' }\n";
+
+/// A name, a text, and what is wrong with it: `LINE:COLUMN PLACE: MESSAGE`.
+type Case<'c> = (&'c str, &'c str, &'c [&'c str]);
+
+fn shown(problem: &Problem) -> String {
+    let number = |number: Option<usize>| number.map_or("-".to_owned(), |number| number.to_string());
+    let Problem {
+        place,
+        line,
+        column,
+        message,
+    } = problem;
+    format!("{}:{} {place}: {message}", number(*line), number(*column))
+}
+
+/// `after` follows each text, so that what a text does not say is right.
+#[track_caller]
+fn check(cases: &[Case<'_>], after: &str) {
+    for (name, text, expected) in cases {
+        let found = match Config::parse(&format!("{text}{after}")) {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems.iter().map(shown).collect(),
+        };
+        assert_eq!(found, *expected, "{name}");
+    }
+}
+
+#[track_caller]
+fn parse(text: &str) -> Parsed {
+    Config::parse(text).unwrap_or_else(|problems| panic!("{problems:#?}"))
+}
+
+#[test]
+fn reads_the_documented_example() {
+    let Config {
+        gateway,
+        policy,
+        content_trust,
+        provenance,
+        mcp,
+    } = parse(EXAMPLE).config;
+    assert_eq!(gateway.listen.to_string(), "127.0.0.1:8970");
+    assert_eq!(gateway.max_body_bytes, 4_194_304);
+    assert_eq!(gateway.denial, DenialShape::Negotiate);
+    assert_eq!(gateway.api_keys[0].key.expose(), "k-analyst");
+    assert_eq!(
+        policy.roles[0].argument_allowlists[0].allowed,
+        ["ls", "cat"]
+    );
+    let content_trust = content_trust.unwrap();
+    assert_eq!(content_trust.window, Window::Forever);
+    assert_eq!(content_trust.on_tainted_sink, OnTaintedSink::Deny);
+    assert!(matches!(
+        content_trust.store,
+        StoreConfig {
+            store: Store::Memory,
+            capacity: 100_000
+        }
+    ));
+    assert_eq!(
+        provenance.unwrap().structured_content,
+        StructuredContent::Tag
+    );
+    let [server] = mcp.servers.as_slice() else {
+        panic!("{mcp:?}")
+    };
+    assert_eq!(server.timeout, Duration::from_secs(30));
+    assert_eq!(server.trust_level, Some(TrustLevel::Untrusted));
+    let Transport::Http { url } = &server.transport else {
+        panic!("{server:?}")
+    };
+    assert_eq!(
+        (url.host(), url.port(), url.path()),
+        ("127.0.0.1", 3001, "/mcp")
+    );
+}
+
+#[test]
+fn reads_every_key() {
+    let Config {
+        gateway,
+        content_trust,
+        provenance,
+        mcp,
+        ..
+    } = parse(EVERYTHING).config;
+    assert_eq!(gateway.body_timeout, Duration::from_millis(500));
+    assert_eq!(gateway.denial, DenialShape::Http403);
+    let content_trust = content_trust.unwrap();
+    assert_eq!(
+        content_trust.window,
+        Window::For(Duration::from_secs(12 * 60 * 60))
+    );
+    let Store::Redis { url } = content_trust.store.store else {
+        panic!("{content_trust:?}")
+    };
+    assert_eq!(url.expose(), "redis://:p4ssw0rd@127.0.0.1:6379/0");
+    assert_eq!(provenance.unwrap().fence, Fence::Delimit);
+    let server = &mcp.servers[0];
+    let Transport::Stdio { command, args, env } = &server.transport else {
+        panic!("{server:?}")
+    };
+    assert_eq!(
+        (command.as_str(), args.as_slice()),
+        ("server", ["-v".to_owned()].as_slice())
+    );
+    assert_eq!(env["TOKEN"].expose(), "t0ken");
+    assert_eq!(
+        server.tool_metadata["x.y"].data_sensitivity,
+        Some(Sensitivity::High)
+    );
+    assert_eq!(server.roots[0].uri, "file:///srv");
+    assert_eq!(server.elicitation_timeout_secs, 5);
+    assert!(matches!(
+        mcp.servers[2].transport,
+        Transport::Builtin(Builtin::Web)
+    ));
+}
+
+#[test]
+fn fills_in_defaults() {
+    let Config {
+        gateway,
+        policy,
+        content_trust,
+        provenance,
+        mcp,
+    } = parse(&format!("{POLICY}{SERVERS}")).config;
+    assert_eq!(gateway.listen.to_string(), "127.0.0.1:8970");
+    assert_eq!(gateway.max_body_bytes, 4_194_304);
+    assert_eq!(gateway.body_timeout, Duration::from_secs(30));
+    assert!(!gateway.shadow && gateway.api_keys.is_empty());
+    assert!(content_trust.is_none() && provenance.is_none());
+    assert_eq!(policy.roles[0].servers, ["*"], "the only server");
+    assert_eq!(mcp.servers[0].trust_level(), TrustLevel::Untrusted);
+    assert_eq!(mcp.servers[0].timeout, Duration::from_secs(30));
+    assert_eq!(mcp.servers[0].elicitation_timeout_secs, 120);
+    assert_eq!(mcp.servers[0].tool_allowlist, None);
+}
+
+#[test]
+fn an_empty_list_of_servers_is_not_filled() {
+    let policy = parse(&format!(
+        "[policy]\nroles = [{{ name = 'a', servers = [] }}]\n{SERVERS}"
+    ))
+    .config
+    .policy;
+    assert!(policy.roles[0].servers.is_empty());
+}
+
+/// Misspells every key of the schema in a text that has every key.
+#[test]
+fn names_the_nearest_key_at_every_level() {
+    let parsed = parse(EVERYTHING);
+    let lines: Vec<&str> = EVERYTHING.lines().collect();
+    let mut tried = 0;
+    for path in all_keys() {
+        let (line, _) = parsed
+            .places
+            .locate(&path)
+            .unwrap_or_else(|| panic!("{path}"));
+        let key = path.rsplit('.').next().unwrap();
+        let misspelt = format!("{key}x");
+        let mut text: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        let at = position_of(&text[line - 1], key);
+        text[line - 1].insert(at + key.len(), 'x');
+        let problems = Config::parse(&text.join("\n")).unwrap_err();
+        let message = format!("unknown key `{misspelt}`, did you mean `{key}`?");
+        let found = problems.iter().find(|problem| problem.message == message);
+        let found = found.unwrap_or_else(|| panic!("{path}: {problems:#?}"));
+        assert_eq!(
+            (found.place.as_str(), found.line),
+            (format!("{path}x").as_str(), Some(line))
+        );
+        tried += 1;
+    }
+    assert!(tried > 50, "{tried}");
+}
+
+/// Paths in `EVERYTHING` of all keys that stand on a line of their own or in an inline table.
+fn all_keys() -> Vec<String> {
+    let mut keys = Vec::new();
+    add_keys("", ROOT, &mut keys);
+    // Tables whose names stand in several headers, and the other ways to reach a server.
+    let headers = ["gateway", "policy", "content_trust", "provenance", "mcp"];
+    let elsewhere = [
+        "gateway.api_keys",
+        "policy.roles",
+        "policy.roles[0].argument_allowlists",
+    ];
+    let elsewhere = elsewhere.into_iter().chain([
+        "mcp.servers",
+        "content_trust.store",
+        "content_trust.store.path",
+    ]);
+    let skip: Vec<_> = headers.into_iter().chain(elsewhere).collect();
+    keys.retain(|key| {
+        !skip.contains(&key.as_str()) && !key.contains("transport.http") && !key.contains("builtin")
+    });
+    keys
+}
+
+fn add_keys(path: &str, fields: &[Field], keys: &mut Vec<String>) {
+    for field in fields {
+        let path = places::member(path, field.name);
+        keys.push(path.clone());
+        match &field.kind {
+            Kind::Table(fields) | Kind::OneOf(fields) => add_keys(&path, fields, keys),
+            Kind::List(_, Kind::Table(fields)) => {
+                add_keys(&places::element(&path, 0), fields, keys);
+            }
+            Kind::Map(_, Kind::Table(fields)) => {
+                add_keys(&places::member(&path, "x.y"), fields, keys);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The key itself, not a longer one that ends with it.
+fn position_of(line: &str, key: &str) -> usize {
+    let is_whole = |at: &usize| {
+        !line[..*at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
+    };
+    line.match_indices(&format!("{key} ="))
+        .map(|(at, _)| at)
+        .find(is_whole)
+        .unwrap_or_else(|| panic!("{line}, {key}"))
+}
+
+#[test]
+fn refuses_unknown_keys() {
+    let cases: &[Case<'_>] = &[
+        (
+            "top level",
+            "[gatway]\nshadow = true\n",
+            &["1:2 gatway: unknown key `gatway`, did you mean `gateway`?"],
+        ),
+        (
+            "top level, required",
+            "[polcy]\nroles = []\n",
+            &["1:2 polcy: unknown key `polcy`, did you mean `policy`?"],
+        ),
+        (
+            "none near",
+            "[gateway]\ncolour = 1\n",
+            &[
+                "2:1 gateway.colour: unknown key `colour`, known are `listen`, `max_body_bytes`, `body_timeout`, \
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`",
+            ],
+        ),
+        (
+            "hyphens and capitals",
+            "[gateway]\nMax-Body-Bytes = 1\n",
+            &[
+                "2:1 gateway.Max-Body-Bytes: unknown key `Max-Body-Bytes`, did you mean `max_body_bytes`?",
+            ],
+        ),
+        (
+            "quoted",
+            "[gateway]\n\"a.b\" = 1\n",
+            &[
+                "2:1 gateway.\"a.b\": unknown key `a.b`, known are `listen`, `max_body_bytes`, `body_timeout`, \
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`",
+            ],
+        ),
+        (
+            "two of one meaning",
+            "[gateway]\nshadow = true\nshadows = 1\n",
+            &["3:1 gateway.shadows: unknown key `shadows`, did you mean `shadow`?"],
+        ),
+        (
+            "with a wrong value",
+            "[gateway]\nshadows = 1\n",
+            &[
+                "2:1 gateway.shadows: unknown key `shadows`, did you mean `shadow`?",
+                "2:11 gateway.shadow: expected true or false, found an integer",
+            ],
+        ),
+        (
+            "dotted",
+            "gateway.shadows = true\n",
+            &["1:9 gateway.shadows: unknown key `shadows`, did you mean `shadow`?"],
+        ),
+    ];
+    for case in cases {
+        let after = if case.1.starts_with("[polcy]") {
+            SERVERS.to_owned()
+        } else {
+            format!("{POLICY}{SERVERS}")
+        };
+        check(&[*case], &after);
+    }
+}
+
+#[test]
+fn displays_as_a_line_of_text() {
+    let text = "[policy]\n[[policy.roles]]\nname = 'a'\nalow = ['x']\n";
+    let problems = Config::parse(&format!("{text}{SERVERS}")).unwrap_err();
+    let [problem] = problems.as_slice() else {
+        panic!("{problems:?}")
+    };
+    assert_eq!(
+        problem.to_string(),
+        "line 4, policy.roles[0].alow: unknown key `alow`, did you mean `allow`?"
+    );
+    assert_eq!(
+        Problem::new("mcp", "missing key `mcp`").to_string(),
+        "mcp: missing key `mcp`"
+    );
+    assert_eq!(
+        Problem::new("", "wrong").at(Some((3, 1))).to_string(),
+        "line 3: wrong"
+    );
+    assert_eq!(Problem::new("", "wrong").to_string(), "wrong");
+}
+
+#[test]
+fn refuses_what_is_not_toml() {
+    let cases: &[Case<'_>] = &[
+        (
+            "no value",
+            "[gateway]\nshadow =\n",
+            &["2:9 : not valid TOML: string values must be quoted, expected literal string"],
+        ),
+        (
+            "duplicate key",
+            "[gateway]\nshadow = true\nshadow = true\n",
+            &["3:1 : duplicate key `shadow`"],
+        ),
+        (
+            "duplicate quoted key",
+            "[gateway]\nshadow = true\n'shadow' = 1\n",
+            &["3:1 : duplicate key `'shadow'`"],
+        ),
+        (
+            "duplicate table",
+            "[gateway]\n[gateway]\n",
+            &["2:2 : duplicate key `gateway`"],
+        ),
+        (
+            "duplicate in an inline table",
+            "gateway = { shadow = true, shadow = false }\n",
+            &["1:28 : duplicate key `shadow`"],
+        ),
+        (
+            "duplicate by dots",
+            "gateway.shadow = true\n[gateway]\nshadow = true\n",
+            &["2:2 : duplicate key `gateway`"],
+        ),
+        (
+            "unquoted secret",
+            "[[gateway.api_keys]]\nkey = k-s3cret\n",
+            &["2:7 : not valid TOML: string values must be quoted, expected literal string"],
+        ),
+    ];
+    check(cases, &format!("{POLICY}{SERVERS}"));
+}
+
+#[test]
+fn counts_lines_and_columns() {
+    let text = "# é\n[gateway]\nallowed_hosts = [\n  'é/',\n  'ok', '/'\n]\nshadow = 1\n";
+    let expected: &[&str] = &[
+        "4:3 gateway.allowed_hosts[0]: `é/` is no host, such as `gateway.example` or `gateway.example:8970`",
+        "5:9 gateway.allowed_hosts[1]: `/` is no host, such as `gateway.example` or `gateway.example:8970`",
+        "7:10 gateway.shadow: expected true or false, found an integer",
+    ];
+    let expected = [
+        expected[0].to_owned(),
+        expected[1].replace("[1]", "[2]"),
+        expected[2].to_owned(),
+    ];
+    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+    let crlf = text.replace('\n', "\r\n");
+    let bom = format!("\u{feff}{text}");
+    let cases = [
+        ("LF", text, &*expected),
+        ("CRLF", crlf.as_str(), &*expected),
+        ("BOM", bom.as_str(), &*expected),
+    ];
+    check(&cases, &format!("{POLICY}{SERVERS}"));
+    check(
+        &[(
+            "BOM on its line",
+            "\u{feff}x = 1\n",
+            &["1:1 x: unknown key `x`, known are `gateway`, `policy`, \
+        `content_trust`, `provenance`, `mcp`"],
+        )],
+        &format!("{POLICY}{SERVERS}"),
+    );
+    check(
+        &[(
+            "after a wide letter",
+            "gateway = { denial = 'é', shadow = 1 }\n",
+            &[
+                "1:22 gateway.denial: unknown value `é`, known are `negotiate`, `http-403`, `json-rpc-error`, `tool-error`, `masked`",
+                "1:36 gateway.shadow: expected true or false, found an integer",
+            ],
+        )],
+        &format!("{POLICY}{SERVERS}"),
+    );
+}
+
+#[test]
+fn refuses_wrong_types() {
+    let cases: &[Case<'_>] = &[
+        (
+            "table",
+            "gateway = 1\n",
+            &["1:11 gateway: expected a table, found an integer"],
+        ),
+        (
+            "string",
+            "[gateway]\nlisten = 8970\n",
+            &["2:10 gateway.listen: expected a string, found an integer"],
+        ),
+        (
+            "integer",
+            "[gateway]\nmax_body_bytes = 1.5\n",
+            &["2:18 gateway.max_body_bytes: expected an integer, found a float"],
+        ),
+        (
+            "array",
+            "[gateway]\nallowed_hosts = 'x'\n",
+            &["2:17 gateway.allowed_hosts: expected an array, found a string"],
+        ),
+        (
+            "element",
+            "[gateway]\nallowed_hosts = ['x', []]\n",
+            &["2:23 gateway.allowed_hosts[1]: expected a string, found an array"],
+        ),
+        (
+            "word",
+            "[gateway]\ndenial = true\n",
+            &["2:10 gateway.denial: expected a string, found a boolean"],
+        ),
+        (
+            "secret",
+            "[[gateway.api_keys]]\nkey = 1234\nsubject = 'x'\nroles = ['a']\n",
+            &["2:7 gateway.api_keys[0].key: expected a string, found an integer"],
+        ),
+        (
+            "element of an array of tables",
+            "[gateway]\napi_keys = [1]\n",
+            &["2:13 gateway.api_keys[0]: expected a table, found an integer"],
+        ),
+    ];
+    check(cases, &format!("{POLICY}{SERVERS}"));
+    let cases: &[Case<'_>] = &[
+        (
+            "roles",
+            "[policy]\nroles = 'a'\n",
+            &["2:9 policy.roles: expected an array, found a string"],
+        ),
+        (
+            "role",
+            "[policy]\nroles = ['a']\n",
+            &["2:10 policy.roles[0]: expected a table, found a string"],
+        ),
+        (
+            "rule",
+            "[policy]\nroles = [{ name = 'a', argument_allowlists = [{ tool = 't', argument = 1 }] }]\n",
+            &[
+                "2:72 policy.roles[0].argument_allowlists[0].argument: expected a string, found an integer",
+            ],
+        ),
+    ];
+    let key = "[[gateway.api_keys]]\nkey = 'k'\nsubject = 's'\nroles = ['a']\n";
+    check(cases, &format!("{key}{SERVERS}"));
+}
+
+#[test]
+fn refuses_what_is_missing() {
+    check(
+        &[(
+            "everything",
+            "",
+            &[
+                "-:- policy: missing key `policy`",
+                "-:- mcp: missing key `mcp`",
+            ],
+        )],
+        "",
+    );
+    check(
+        &[(
+            "servers",
+            "[mcp]\n",
+            &["1:1 mcp.servers: missing key `servers`"],
+        )],
+        POLICY,
+    );
+    check(
+        &[(
+            "a server",
+            "mcp = { servers = [] }\n",
+            &["1:19 mcp.servers: must not be empty"],
+        )],
+        POLICY,
+    );
+    check(
+        &[(
+            "a server's keys",
+            "[[mcp.servers]]\n",
+            &[
+                "1:1 mcp.servers[0].id: missing key `id`",
+                "1:1 mcp.servers[0].transport: missing key `transport`",
+            ],
+        )],
+        POLICY,
+    );
+    let cases: &[Case<'_>] = &[(
+        "an api key's keys",
+        "[[gateway.api_keys]]\n",
+        &[
+            "1:1 gateway.api_keys[0].key: missing key `key`",
+            "1:1 gateway.api_keys[0].subject: missing key `subject`",
+            "1:1 gateway.api_keys[0].roles: missing key `roles`",
+        ],
+    )];
+    check(cases, &format!("{POLICY}{SERVERS}"));
+    check(
+        &[(
+            "a role's name",
+            "[policy]\nroles = [{}]\n",
+            &["2:10 policy.roles[0].name: missing key `name`"],
+        )],
+        SERVERS,
+    );
+}
+
+#[test]
+fn checks_the_gateway() {
+    let cases: &[Case<'_>] = &[
+        (
+            "listen",
+            "[gateway]\nlisten = 'localhost'\n",
+            &[
+                "2:10 gateway.listen: `localhost` is no address with a port, such as `127.0.0.1:8970`",
+            ],
+        ),
+        (
+            "no bytes",
+            "[gateway]\nmax_body_bytes = 0\n",
+            &["2:18 gateway.max_body_bytes: `0` is less than 1"],
+        ),
+        (
+            "fewer bytes",
+            "[gateway]\nmax_body_bytes = -1\n",
+            &["2:18 gateway.max_body_bytes: `-1` is less than 1"],
+        ),
+        (
+            "too many bytes",
+            "[gateway]\nmax_body_bytes = 99999999999999999999\n",
+            &["2:18 gateway.max_body_bytes: `99999999999999999999` is out of range"],
+        ),
+        (
+            "hexadecimal bytes",
+            "[gateway]\nmax_body_bytes = 0x1_000\n",
+            &[],
+        ),
+        (
+            "body timeout",
+            "[gateway]\nbody_timeout = '30'\n",
+            &[
+                "2:16 gateway.body_timeout: `30` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`",
+            ],
+        ),
+        (
+            "denial",
+            "[gateway]\ndenial = 'http_403'\n",
+            &["2:10 gateway.denial: unknown value `http_403`, did you mean `http-403`?"],
+        ),
+        (
+            "wildcard host",
+            "[gateway]\nallowed_hosts = ['*']\n",
+            &[
+                "2:18 gateway.allowed_hosts[0]: `*` is no host, such as `gateway.example` or `gateway.example:8970`",
+            ],
+        ),
+        (
+            "origin with a slash",
+            "[gateway]\nallowed_origins = ['https://a.example/']\n",
+            &[
+                "2:20 gateway.allowed_origins[0]: `https://a.example/` is no origin, such as `https://app.example` or `http://localhost:5173`",
+            ],
+        ),
+        (
+            "null origin",
+            "[gateway]\nallowed_origins = ['null']\n",
+            &[
+                "2:20 gateway.allowed_origins[0]: `null` is no origin, such as `https://app.example` or `http://localhost:5173`",
+            ],
+        ),
+    ];
+    check(cases, &format!("{POLICY}{SERVERS}"));
+}
+
+#[test]
+fn reads_every_shape_of_denial() {
+    let shapes = [
+        ("negotiate", DenialShape::Negotiate),
+        ("http-403", DenialShape::Http403),
+        ("json-rpc-error", DenialShape::JsonRpcError),
+        ("tool-error", DenialShape::ToolError),
+        ("masked", DenialShape::Masked),
+    ];
+    for (text, shape) in shapes {
+        let text = format!("gateway.denial = '{text}'\n{POLICY}{SERVERS}");
+        assert_eq!(parse(&text).config.gateway.denial, shape, "{text}");
+    }
+}
+
+#[test]
+fn checks_api_keys() {
+    let cases: &[Case<'_>] = &[
+        (
+            "several",
+            "api_keys = [{ key = 'k', subject = 's', roles = ['a'] }, { key = 'K', subject = 's', roles = ['a'] }]",
+            &[],
+        ),
+        (
+            "blank key",
+            "api_keys = [{ key = ' ', subject = 's', roles = ['a'] }]",
+            &["2:21 gateway.api_keys[0].key: must not be blank"],
+        ),
+        (
+            "two blank keys",
+            "api_keys = [{ key = '', subject = 's', roles = ['a'] }, { key = '', subject = 's', roles = ['a'] }]",
+            &[
+                "2:21 gateway.api_keys[0].key: must not be blank",
+                "2:65 gateway.api_keys[1].key: must not be blank",
+            ],
+        ),
+        (
+            "key that no header carries",
+            "api_keys = [{ key = 'a b', subject = 's', roles = ['a'] }]",
+            &[
+                "2:21 gateway.api_keys[0].key: holds what no `Authorization` header carries: a key is visible ascii without spaces",
+            ],
+        ),
+        (
+            "duplicate key",
+            "api_keys = [{ key = 'k', subject = 's', roles = ['a'] }, { key = 'k', subject = 't', roles = ['a'] }]",
+            &["2:66 gateway.api_keys[1].key: the same as `gateway.api_keys[0].key`"],
+        ),
+        (
+            "blank subject",
+            "api_keys = [{ key = 'k', subject = '', roles = ['a'] }]",
+            &["2:36 gateway.api_keys[0].subject: must not be blank"],
+        ),
+        (
+            "no roles",
+            "api_keys = [{ key = 'k', subject = 's', roles = [] }]",
+            &["2:49 gateway.api_keys[0].roles: must not be empty"],
+        ),
+        (
+            "blank role",
+            "api_keys = [{ key = 'k', subject = 's', roles = [''] }]",
+            &["2:50 gateway.api_keys[0].roles[0]: must not be blank"],
+        ),
+        (
+            "unknown role",
+            "api_keys = [{ key = 'k', subject = 's', roles = ['a', 'zed'] }]",
+            &["2:55 gateway.api_keys[0].roles[1]: no role of the policy is named `zed`"],
+        ),
+        (
+            "nearly a role",
+            "api_keys = [{ key = 'k', subject = 's', roles = ['A'] }]",
+            &[
+                "2:50 gateway.api_keys[0].roles[0]: no role of the policy is named `A`, did you mean `a`?",
+            ],
+        ),
+    ];
+    let cases: Vec<_> = cases
+        .iter()
+        .map(|(name, text, expected)| (*name, format!("[gateway]\n{text}\n"), *expected))
+        .collect();
+    let cases: Vec<_> = cases
+        .iter()
+        .map(|(name, text, expected)| (*name, text.as_str(), *expected))
+        .collect();
+    check(&cases, &format!("{POLICY}{SERVERS}"));
+    check(
+        &[(
+            "a policy without roles",
+            "gateway.api_keys = [{ key = 'k', subject = 's', roles = ['a'] }]\npolicy = {}\n",
+            &["1:58 gateway.api_keys[0].roles[0]: no role of the policy is named `a`"],
+        )],
+        SERVERS,
+    );
+}
+
+#[test]
+fn checks_server_ids() {
+    let long = "x".repeat(65);
+    let fine = "x".repeat(64);
+    let cases = [
+        ("a", None),
+        ("A-b_9", None),
+        ("-a-", None),
+        (fine.as_str(), None),
+        ("", Some("it is empty")),
+        (long.as_str(), Some("it is longer than 64 characters")),
+        (
+            "a.b",
+            Some("it holds more than ascii letters, digits, `_` and `-`"),
+        ),
+        (
+            "a/b",
+            Some("it holds more than ascii letters, digits, `_` and `-`"),
+        ),
+        (
+            "é",
+            Some("it holds more than ascii letters, digits, `_` and `-`"),
+        ),
+        ("a__b", Some("it holds `__`")),
+        ("_a", Some("it begins or ends with `_`")),
+        ("a_", Some("it begins or ends with `_`")),
+    ];
+    for (id, why) in cases {
+        let text = format!("[[mcp.servers]]\nid = '{id}'\ntransport.builtin = 'web'\n");
+        let expected =
+            why.map(|why| format!("2:6 mcp.servers[0].id: `{id}` is no server id: {why}"));
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        check(&[(id, &text, &expected)], POLICY);
+    }
+}
+
+#[test]
+fn checks_urls() {
+    let shape = "not a url such as `http://127.0.0.1:3001/mcp`";
+    let invalid = "a server's url needs a host, and a port between 1 and 65535 if it names one";
+    let cases = [
+        ("http://127.0.0.1:3001/mcp", None),
+        ("http://[::1]:3001", None),
+        ("HTTP://host", None),
+        ("http://host/a%20b/", None),
+        (
+            "https://host/mcp",
+            Some(
+                "https comes with the `upstream` feature of a later release; this one speaks `http://`",
+            ),
+        ),
+        (
+            "https://user:s3cret@host/mcp",
+            Some("a server's url has no user name or password, but this one holds `@`"),
+        ),
+        (
+            "http://user:s3cret@host/mcp",
+            Some("a server's url has no user name or password, but this one holds `@`"),
+        ),
+        (
+            "http://host/mcp?key=s3cret",
+            Some("a server's url has no query, but this one holds `?`"),
+        ),
+        (
+            "http://host/mcp#s3cret",
+            Some("a server's url has no fragment, but this one holds `#`"),
+        ),
+        ("ftp://host", Some("a server's url begins with `http://`")),
+        ("host", Some("a server's url begins with `http://`")),
+        ("/mcp", Some("a server's url begins with `http://`")),
+        ("", Some(shape)),
+        ("http://", Some(shape)),
+        ("http:///mcp", Some(shape)),
+        ("http://:80/mcp", Some(invalid)),
+        ("http://host:0/mcp", Some(invalid)),
+        ("http://host:65536/mcp", Some(invalid)),
+        ("http://host:/mcp", Some(invalid)),
+        ("http://ho st/mcp", Some(shape)),
+    ];
+    for (url, why) in cases {
+        let text =
+            format!("[[mcp.servers]]\nid = 's'\ntimeout = '1s'\ntransport.http.url = '{url}'\n");
+        let expected = why.map(|why| format!("4:22 mcp.servers[0].transport.http.url: {why}"));
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        check(&[(url, &text, &expected)], POLICY);
+    }
+}
+
+#[test]
+fn reads_the_parts_of_a_url() {
+    let cases = [
+        ("http://host", ("host", 80, "/", "host")),
+        ("http://host:81/a/b", ("host", 81, "/a/b", "host:81")),
+        ("http://[::1]:81/", ("[::1]", 81, "/", "[::1]:81")),
+    ];
+    for (text, expected) in cases {
+        let url = HttpUrl::parse(text).unwrap();
+        assert_eq!(
+            (url.host(), url.port(), url.path(), url.authority().as_str()),
+            expected,
+            "{text}"
+        );
+        assert_eq!(url.uri().scheme_str(), Some("http"));
+    }
+}
+
+#[test]
+fn checks_servers() {
+    let cases: &[Case<'_>] = &[
+        (
+            "http without timeout",
+            "transport.http.url = 'http://h'",
+            &[
+                "1:1 mcp.servers[0].timeout: missing key `timeout`: an http server needs one, such as `timeout = \"30s\"`",
+            ],
+        ),
+        (
+            "stdio without timeout",
+            "transport.stdio.command = 'x'",
+            &[],
+        ),
+        (
+            "timeout without unit",
+            "transport.builtin = 'web'\ntimeout = '30'",
+            &[
+                "4:11 mcp.servers[0].timeout: `30` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`",
+            ],
+        ),
+        (
+            "number as timeout",
+            "transport.builtin = 'web'\ntimeout = 30",
+            &["4:11 mcp.servers[0].timeout: expected a string, found an integer"],
+        ),
+        (
+            "no time",
+            "transport.builtin = 'web'\ntimeout = '0s'",
+            &["4:11 mcp.servers[0].timeout: `0s` is no time at all"],
+        ),
+        (
+            "transport as a word",
+            "transport = 'http'",
+            &["3:13 mcp.servers[0].transport: expected a table, found a string"],
+        ),
+        (
+            "no transport",
+            "transport = {}",
+            &["3:13 mcp.servers[0].transport: expected exactly one of `http`, `stdio`, `builtin`"],
+        ),
+        (
+            "two transports",
+            "transport = { builtin = 'web', stdio = { command = 'x' } }",
+            &["3:13 mcp.servers[0].transport: expected exactly one of `http`, `stdio`, `builtin`"],
+        ),
+        (
+            "misspelt transport",
+            "transport = { stdo = { command = 'x' } }",
+            &["3:15 mcp.servers[0].transport.stdo: unknown key `stdo`, did you mean `stdio`?"],
+        ),
+        (
+            "unknown transport",
+            "transport = { websocket = {} }",
+            &[
+                "3:15 mcp.servers[0].transport.websocket: unknown key `websocket`, known are `http`, `stdio`, `builtin`",
+            ],
+        ),
+        (
+            "unknown builtin",
+            "transport = { builtin = 'file' }",
+            &["3:25 mcp.servers[0].transport.builtin: unknown value `file`, did you mean `files`?"],
+        ),
+        (
+            "unknown key of http",
+            "timeout = '1s'\ntransport = { http = { uri = 'http://h' } }",
+            &["4:24 mcp.servers[0].transport.http.uri: unknown key `uri`, did you mean `url`?"],
+        ),
+        (
+            "http without url",
+            "timeout = '1s'\ntransport = { http = {} }",
+            &["4:22 mcp.servers[0].transport.http.url: missing key `url`"],
+        ),
+        (
+            "stdio without command",
+            "transport = { stdio = {} }",
+            &["3:23 mcp.servers[0].transport.stdio.command: missing key `command`"],
+        ),
+        (
+            "blank command",
+            "transport = { stdio = { command = '' } }",
+            &["3:35 mcp.servers[0].transport.stdio.command: must not be blank"],
+        ),
+        (
+            "variable's name",
+            "transport = { stdio = { command = 'x', env = { 'A=B' = 's3cret' } } }",
+            &[
+                "3:48 mcp.servers[0].transport.stdio.env.\"A=B\": `A=B` is no name of an environment variable",
+            ],
+        ),
+        (
+            "variable's type",
+            "transport = { stdio = { command = 'x', env = { A = 1 } } }",
+            &["3:52 mcp.servers[0].transport.stdio.env.A: expected a string, found an integer"],
+        ),
+        (
+            "trust level",
+            "transport.builtin = 'web'\ntrust_level = 'Trusted'",
+            &["4:15 mcp.servers[0].trust_level: unknown value `Trusted`, did you mean `trusted`?"],
+        ),
+        (
+            "blank tool",
+            "transport.builtin = 'web'\ntool_allowlist = ['']",
+            &["4:19 mcp.servers[0].tool_allowlist[0]: must not be blank"],
+        ),
+        (
+            "no seconds",
+            "transport.builtin = 'web'\nelicitation_timeout_secs = 0",
+            &["4:28 mcp.servers[0].elicitation_timeout_secs: `0` is less than 1"],
+        ),
+        (
+            "unknown key of a root",
+            "transport.builtin = 'web'\nroots = [{ url = 'file:///' }]",
+            &["4:12 mcp.servers[0].roots[0].url: unknown key `url`, did you mean `uri`?"],
+        ),
+        (
+            "unknown key of a tool's metadata",
+            "transport.builtin = 'web'\ntool_metadata = { t = { capability = [] } }",
+            &[
+                "4:25 mcp.servers[0].tool_metadata.t.capability: unknown key `capability`, did you mean `capabilities`?",
+            ],
+        ),
+    ];
+    for (name, text, expected) in cases {
+        let text = format!("[[mcp.servers]]\nid = 's'\n{text}\n");
+        check(&[(name, &text, expected)], POLICY);
+    }
+}
+
+#[test]
+fn checks_what_parts_say_of_each_other() {
+    let two = "[[mcp.servers]]\nid = 's'\ntransport.builtin = 'files'\n[[mcp.servers]]\nid = 'tee'\ntransport.builtin = 'web'\n";
+    let cases: &[Case<'_>] = &[
+        (
+            "no servers",
+            "[policy]\nroles = [{ name = 'a' }, { name = 'b', servers = ['*'] }]\n",
+            &[
+                "2:10 policy.roles[0]: names no `servers`, and several are configured; `servers = [\"*\"]` stands for all",
+            ],
+        ),
+        (
+            "empty servers",
+            "[policy]\nroles = [{ name = 'a', servers = [] }]\n",
+            &[
+                "2:10 policy.roles[0]: names no `servers`, and several are configured; `servers = [\"*\"]` stands for all",
+            ],
+        ),
+        (
+            "globs",
+            "[policy]\nroles = [{ name = 'a', servers = ['t*', 's'] }]\n",
+            &[],
+        ),
+        (
+            "unknown server",
+            "[policy]\nroles = [{ name = 'a', servers = ['s', 'tea', 'x'] }]\n",
+            &[
+                "2:40 policy.roles[0].servers[1]: no server has the id `tea`, did you mean `tee`?",
+                "2:47 policy.roles[0].servers[2]: no server has the id `x`, did you mean `s`?",
+            ],
+        ),
+        (
+            "misspelt `servers`",
+            "[policy]\nroles = [{ name = 'a', servrs = ['s'] }]\n",
+            &["2:24 policy.roles[0].servrs: unknown key `servrs`, did you mean `servers`?"],
+        ),
+    ];
+    check(cases, two);
+    check(
+        &[(
+            "unknown among one",
+            "[policy]\nroles = [{ name = 'a', servers = ['other'] }]\n",
+            &["2:35 policy.roles[0].servers[0]: no server has the id `other`"],
+        )],
+        SERVERS,
+    );
+    check(
+        &[(
+            "duplicate ids",
+            "[policy]\n[[mcp.servers]]\nid = 's'\ntransport.builtin = 'web'\n",
+            &["7:6 mcp.servers[1].id: the same as `mcp.servers[0].id`"],
+        )],
+        SERVERS,
+    );
+    check(
+        &[(
+            "an id that is missing",
+            "[policy]\nroles = [{ name = 'a', servers = ['x'] }]\n[[mcp.servers]]\ntransport.builtin = 'web'\n",
+            &["3:1 mcp.servers[0].id: missing key `id`"],
+        )],
+        SERVERS,
+    );
+}
+
+#[test]
+fn checks_content_trust() {
+    let cases: &[Case<'_>] = &[
+        ("nothing", "", &[]),
+        (
+            "window",
+            "window = 'never'",
+            &[
+                "2:10 content_trust.window: `never` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`, nor `forever`",
+            ],
+        ),
+        ("window of a day", "window = '1d'", &[]),
+        (
+            "sink",
+            "on_tainted_sink = 'denied'",
+            &[
+                "2:19 content_trust.on_tainted_sink: unknown value `denied`, known are `deny`, `flag`",
+            ],
+        ),
+        (
+            "blank entries",
+            "sinks = ['x', ' ']\ntrusted_tools = ['']\nuntrusted_tools = ['']\nconversation = ['']\ntrusted_mcp_servers = ['']",
+            &[
+                "2:15 content_trust.sinks[1]: must not be blank",
+                "3:18 content_trust.trusted_tools[0]: must not be blank",
+                "4:20 content_trust.untrusted_tools[0]: must not be blank",
+                "5:17 content_trust.conversation[0]: must not be blank",
+                "6:24 content_trust.trusted_mcp_servers[0]: must not be blank",
+            ],
+        ),
+        (
+            "capacity",
+            "store = { capacity = 0 }",
+            &["2:22 content_trust.store.capacity: `0` is less than 1"],
+        ),
+        (
+            "kind",
+            "store = { kind = 'rediss' }",
+            &["2:18 content_trust.store.kind: unknown value `rediss`, did you mean `redis`?"],
+        ),
+        (
+            "redis",
+            "store = { kind = 'redis', url = 'redis://127.0.0.1:6379/0' }",
+            &[],
+        ),
+        (
+            "redis without url",
+            "store = { kind = 'redis' }",
+            &["2:9 content_trust.store.url: missing key `url`: a store of kind `redis` needs one"],
+        ),
+        (
+            "redis with a path",
+            "store = { kind = 'redis', path = 'x', url = 'redis://h' }",
+            &["2:34 content_trust.store.path: a store of kind `redis` has no `path`"],
+        ),
+        (
+            "redis elsewhere",
+            "store = { kind = 'redis', url = 'http://:s3cret@h' }",
+            &["2:33 content_trust.store.url: not an address such as `redis://127.0.0.1:6379/0`"],
+        ),
+        (
+            "file",
+            "store = { kind = 'file', path = 'taint.journal' }",
+            &[],
+        ),
+        (
+            "file without path",
+            "store = { kind = 'file' }",
+            &["2:9 content_trust.store.path: missing key `path`: a store of kind `file` needs one"],
+        ),
+        (
+            "memory with url",
+            "store = { url = 'redis://h' }",
+            &["2:17 content_trust.store.url: a store of kind `memory` has no `url`"],
+        ),
+    ];
+    for (name, text, expected) in cases {
+        let text = format!("[content_trust]\n{text}\n");
+        check(&[(name, &text, expected)], &format!("{POLICY}{SERVERS}"));
+    }
+}
+
+#[test]
+fn checks_provenance() {
+    let cases: &[Case<'_>] = &[
+        (
+            "fence",
+            "[provenance]\nfence = 'of'\n",
+            &["2:9 provenance.fence: unknown value `of`, did you mean `off`?"],
+        ),
+        (
+            "structured content",
+            "[provenance]\nstructured_content = 'text-only'\n",
+            &[
+                "2:22 provenance.structured_content: unknown value `text-only`, did you mean `text_only`?",
+            ],
+        ),
+    ];
+    check(cases, &format!("{POLICY}{SERVERS}"));
+}
+
+#[test]
+fn tells_everything_at_once() {
+    let text = "\
+[gateway]
+lisen = '127.0.0.1'
+api_keys = [{ key = 'k', subject = '', roles = ['b'] }, { key = 'k', subject = 's', roles = [] }]
+[policy]
+roles = [{ name = 'a', servers = ['x'], alow = 1 }]
+[content_trust.store]
+kind = 'file'
+capacity = 0
+[[mcp.servers]]
+id = 'q'
+transport = { http = { url = 'https://h' } }
+[[mcp.servers]]
+id = 'q'
+transport = { builtin = 'web' }
+timeout = '1 s'
+";
+    let expected: &[&str] = &[
+        "2:1 gateway.lisen: unknown key `lisen`, did you mean `listen`?",
+        "2:9 gateway.listen: `127.0.0.1` is no address with a port, such as `127.0.0.1:8970`",
+        "3:36 gateway.api_keys[0].subject: must not be blank",
+        "3:49 gateway.api_keys[0].roles[0]: no role of the policy is named `b`, did you mean `a`?",
+        "3:65 gateway.api_keys[1].key: the same as `gateway.api_keys[0].key`",
+        "3:93 gateway.api_keys[1].roles: must not be empty",
+        "5:35 policy.roles[0].servers[0]: no server has the id `x`, did you mean `q`?",
+        "5:41 policy.roles[0].alow: unknown key `alow`, did you mean `allow`?",
+        "5:48 policy.roles[0].allow: expected an array, found an integer",
+        "6:1 content_trust.store.path: missing key `path`: a store of kind `file` needs one",
+        "8:12 content_trust.store.capacity: `0` is less than 1",
+        "9:1 mcp.servers[0].timeout: missing key `timeout`: an http server needs one, such as `timeout = \"30s\"`",
+        "11:30 mcp.servers[0].transport.http.url: https comes with the `upstream` feature of a later release; this one speaks `http://`",
+        "13:6 mcp.servers[1].id: the same as `mcp.servers[0].id`",
+        "15:11 mcp.servers[1].timeout: `1 s` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`",
+    ];
+    check(&[("all", text, expected)], "");
+}
+
+#[test]
+fn reads_durations() {
+    let cases = [
+        ("500ms", Ok(Duration::from_millis(500))),
+        ("30s", Ok(Duration::from_secs(30))),
+        ("2m", Ok(Duration::from_secs(120))),
+        ("12h", Ok(Duration::from_secs(43_200))),
+        ("7d", Ok(Duration::from_secs(604_800))),
+        ("0ms", Err("`0ms` is no time at all")),
+        (
+            "18446744073709551615d",
+            Err("`18446744073709551615d` is too long"),
+        ),
+        ("", Err("no duration")),
+        ("s", Err("no duration")),
+        ("-1s", Err("no duration")),
+        ("1.5s", Err("no duration")),
+        ("1 s", Err("no duration")),
+        ("1S", Err("no duration")),
+        ("1s ", Err("no duration")),
+        ("1é", Err("no duration")),
+        ("99999999999999999999s", Err("no duration")),
+    ];
+    for (text, expected) in cases {
+        match (duration::parse(text), expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),
+            (Err(found), Err(expected)) => assert!(found.contains(expected), "{text}: {found}"),
+            (found, expected) => panic!("{text}: {found:?}, {expected:?}"),
+        }
+    }
+}
+
+#[test]
+fn finds_the_nearest_word() {
+    let known = ["allow", "deny", "argument_allowlists", "url"];
+    let cases = [
+        ("alow", Some("allow")),
+        ("allwo", Some("allow")),
+        ("Allow", Some("allow")),
+        ("uri", Some("url")),
+        ("argumentAllowlist", Some("argument_allowlists")),
+        ("dent", Some("deny")),
+        ("", None),
+        ("permit", None),
+    ];
+    for (word, expected) in cases {
+        assert_eq!(nearest(word, known), expected, "{word}");
+    }
+}
+
+#[test]
+fn locates_paths() {
+    let places = parse(EVERYTHING).places;
+    let line = |text: &str| {
+        EVERYTHING
+            .lines()
+            .position(|line| line.starts_with(text))
+            .unwrap()
+            + 1
+    };
+    let cases = [
+        ("gateway", Some((2, 1))),
+        ("gateway.listen", Some((3, 10))),
+        ("gateway.allowed_hosts[1]", Some((8, 37))),
+        ("policy.roles[0]", Some((line("[[policy.roles]]"), 1))),
+        (
+            "policy.roles[0].argument_allowlists[0].allowed[0]",
+            Some((line("allowed ="), 12)),
+        ),
+        (
+            "policy.roles[0].argument_allowlists[0].nothing",
+            Some((line("[[policy.roles.arg"), 1)),
+        ),
+        ("policy.roles[0].allow[7]", Some((line("allow ="), 9))),
+        (
+            "policy.roles[9].allow[0]",
+            Some((line("[[policy.roles]]"), 1)),
+        ),
+        (
+            "mcp.servers[0].tool_metadata.\"x.y\".capabilities[0]",
+            Some((line("tool_metadata"), 72)),
+        ),
+        ("mcp", Some((line("[[mcp.servers]]"), 3))),
+        ("nothing", None),
+        ("nothing.at[0].all", None),
+        ("", None),
+    ];
+    for (path, expected) in cases {
+        assert_eq!(places.locate(path), expected, "{path}");
+    }
+    let problem = places.problem("policy.roles[0].allow[0]", "wrong");
+    assert_eq!(
+        problem.to_string(),
+        format!("line {}, policy.roles[0].allow[0]: wrong", line("allow ="))
+    );
+    assert!(places.contains("gateway.listen") && !places.contains("gateway.listen[0]"));
+}
+
+#[test]
+fn tells_what_is_not_enforced() {
+    let http = "transport = { http = { url = 'http://h' } }\ntimeout = '1s'\n";
+    let trusted = format!("{http}trust_level = 'trusted'\n");
+    let server = |rest: &str| format!("{POLICY}[[mcp.servers]]\nid = 's'\n{rest}\n");
+    let setting = |setting: &str| server(&format!("{trusted}{setting}"));
+    let level = "is not enforced by this release; write `trust_level = \"trusted\"` if that is what is meant";
+    let removed = |name: &str| {
+        format!("8:1 {name}: `{name}` is not enforced by this release; remove it to start")
+    };
+    let of_server = |name: &str, column: usize| {
+        format!(
+            "9:{column} mcp.servers[0].{name}: `{name}` is not enforced by this release; remove it to start"
+        )
+    };
+    let before = "\n\n\n\n\n\n\n";
+    let cases = [
+        ("nothing", server(&trusted), vec![]),
+        ("builtin", server("transport.builtin = 'web'"), vec![]),
+        ("trusted builtin", server("transport.builtin = 'web'\ntrust_level = 'trusted'"), vec![]),
+        ("untrusted builtin", server("transport.builtin = 'web'\ntrust_level = 'untrusted'"), vec![
+            format!("7:15 mcp.servers[0].trust_level: the trust level `untrusted` {level}"),
+        ]),
+        ("level by default", server(http), vec![
+            format!("4:1 mcp.servers[0].trust_level: the trust level `untrusted`, the default, {level}"),
+        ]),
+        ("untrusted", server(&format!("{http}trust_level = 'untrusted'")), vec![
+            format!("8:15 mcp.servers[0].trust_level: the trust level `untrusted` {level}"),
+        ]),
+        ("sandboxed", server(&format!("{http}trust_level = 'sandboxed'")), vec![
+            format!("8:15 mcp.servers[0].trust_level: the trust level `sandboxed` {level}"),
+        ]),
+        ("stdio", server("transport.stdio.command = 'x'\ntrust_level = 'trusted'"), vec![
+            "6:11 mcp.servers[0].transport.stdio: the transport `stdio` is not served by this release; remove the server to start".to_owned(),
+        ]),
+        ("content_trust", format!("{before}[content_trust]\n{POLICY}{SERVERS}"), vec![removed("content_trust")]),
+        ("provenance", format!("{before}[provenance]\n{POLICY}{SERVERS}"), vec![removed("provenance")]),
+        ("tool_allowlist", setting("tool_allowlist = []"), vec![of_server("tool_allowlist", 18)]),
+        ("open", setting("allow_untrusted_without_allowlist = true"), vec![of_server("allow_untrusted_without_allowlist", 37)]),
+        ("not open", setting("allow_untrusted_without_allowlist = false"), vec![]),
+        ("expected_tools", setting("expected_tools = ['x']"), vec![of_server("expected_tools", 18)]),
+        ("no expected_tools", setting("expected_tools = []"), vec![]),
+        ("roots", setting("roots = [{ uri = 'file:///' }]"), vec![of_server("roots", 9)]),
+        ("tool_metadata", setting("tool_metadata = { t = {} }"), vec![of_server("tool_metadata", 17)]),
+        ("elicitation_enabled", setting("elicitation_enabled = true"), vec![of_server("elicitation_enabled", 23)]),
+        ("elicitation off", setting("elicitation_enabled = false\nelicitation_timeout_secs = 9"), vec![]),
+        ("env_isolation", setting("env_isolation = false"), vec![of_server("env_isolation", 17)]),
+        ("media_passthrough", setting("media_passthrough = true"), vec![of_server("media_passthrough", 21)]),
+        ("no media_passthrough", setting("media_passthrough = false"), vec![]),
+    ];
+    for (name, text, expected) in cases {
+        let parsed = parse(&text);
+        let found: Vec<_> = parsed.not_yet().iter().map(shown).collect();
+        assert_eq!(found, expected, "{name}");
+        assert_eq!(parsed.config.not_yet().len(), expected.len(), "{name}");
+    }
+}
+
+#[test]
+fn tells_all_that_is_not_enforced() {
+    let places: Vec<_> = parse(EVERYTHING)
+        .not_yet()
+        .into_iter()
+        .map(|problem| problem.place)
+        .collect();
+    let server = [
+        "transport.stdio",
+        "trust_level",
+        "tool_allowlist",
+        "allow_untrusted_without_allowlist",
+        "expected_tools",
+    ];
+    let server = server.into_iter().chain([
+        "roots",
+        "tool_metadata",
+        "elicitation_enabled",
+        "env_isolation",
+        "media_passthrough",
+    ]);
+    let server = server.map(|name| format!("mcp.servers[0].{name}"));
+    let expected: Vec<_> = ["content_trust".to_owned(), "provenance".to_owned()]
+        .into_iter()
+        .chain(server)
+        .chain(["mcp.servers[1].trust_level".to_owned()])
+        .collect();
+    assert_eq!(places, expected);
+}
+
+#[test]
+fn hides_secrets() {
+    let shown = format!("{:?} {:#?}", parse(EVERYTHING), parse(EXAMPLE));
+    for secret in ["k-1", "k-analyst", "t0ken", "p4ssw0rd"] {
+        assert!(!shown.contains(secret), "{secret}");
+    }
+    assert!(shown.contains("<redacted>") && shown.contains("TOKEN"));
+}
+
+/// A file may be cut off anywhere, and a secret be put where it does not belong.
+#[test]
+fn hides_secrets_in_problems() {
+    let secrets = ["k-1", "t0ken", "p4ssw0rd"];
+    let mut texts: Vec<_> = (0..EVERYTHING.len())
+        .map(|end| EVERYTHING[..end].to_owned())
+        .collect();
+    for secret in [
+        "\"k-1\"",
+        "\"t0ken\"",
+        "\"redis://:p4ssw0rd@127.0.0.1:6379/0\"",
+    ] {
+        for found in [
+            secret.trim_matches('"').to_owned(),
+            format!("[{secret}]"),
+            format!("{secret} x"),
+        ] {
+            texts.push(EVERYTHING.replace(secret, &found));
+        }
+        texts.push(EVERYTHING.replace("http://127.0.0.1:3001/mcp", secret.trim_matches('"')));
+    }
+    for text in texts {
+        for problem in Config::parse(&text).err().into_iter().flatten() {
+            let shown = format!("{problem} {problem:?}");
+            assert!(
+                !secrets.iter().any(|secret| shown.contains(secret)),
+                "{shown}"
+            );
+        }
+    }
+}
+
+/// The policy's keys are the library's to decide.
+#[test]
+fn knows_the_keys_of_the_policy() {
+    let mut rule =
+        ArgumentAllowlist::new_required("t", "a", ["x"]).with_deny_unknown_arguments(true);
+    rule = rule.with_reject_control_chars(true);
+    let role = RoleConfig::new("a")
+        .with_description("d")
+        .with_argument_allowlist(rule);
+    let policy = toml::Table::try_from(PolicyConfig::new().with_role(role)).unwrap();
+    let role = policy["roles"][0].as_table().unwrap();
+    let rule = role["argument_allowlists"][0].as_table().unwrap();
+    let cases = [
+        ("policy.", policy.keys().collect::<Vec<_>>()),
+        ("policy.roles[0].", role.keys().collect()),
+        (
+            "policy.roles[0].argument_allowlists[0].",
+            rule.keys().collect(),
+        ),
+    ];
+    let mut known = Vec::new();
+    add_keys("", ROOT, &mut known);
+    for (path, keys) in cases {
+        let of_path = known.iter().filter_map(|key| key.strip_prefix(path));
+        let mut of_path: Vec<_> = of_path.filter(|key| !key.contains('.')).collect();
+        of_path.sort_unstable();
+        assert_eq!(of_path, keys, "{path}");
+    }
+}
+
+#[test]
+fn loads_files() {
+    let directory = std::env::temp_dir().join(format!("toolgate-config-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("gateway.toml");
+    std::fs::write(&file, EXAMPLE).unwrap();
+    let loaded = Config::load(&file).map(|parsed| parsed.config.mcp.servers.len());
+    std::fs::write(&file, b"\xff").unwrap();
+    let invalid = Config::load(&file).map(drop);
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(loaded, Ok(1));
+    let message = format!("cannot read `{}`: ", file.display());
+    for problems in [invalid, Config::load(&file).map(drop)] {
+        let problems = problems.unwrap_err();
+        assert_eq!((problems.len(), problems[0].line), (1, None));
+        assert!(
+            problems[0].to_string().starts_with(&message),
+            "{problems:?}"
+        );
+    }
+}

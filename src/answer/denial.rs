@@ -1,0 +1,261 @@
+//! A decision not to forward.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use http::StatusCode;
+
+use crate::http::{BodyFault, HeadFault};
+use crate::json;
+use crate::message::{self, Call, Era, HeaderMismatch, Message, MessageKind};
+use crate::policy::Denied;
+
+/// A decision not to forward. Holds names, never values. Cheap to clone.
+///
+/// It is in the extensions of the response that a gate answers with.
+#[derive(Clone, Debug)]
+pub struct Denial(Arc<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    kind: DenialKind,
+    subject: Subject,
+    addressee: Addressee,
+    client: Client,
+}
+
+/// Why nothing was forwarded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DenialKind {
+    /// Another message of the same batch was refused.
+    Batch,
+    /// The body did not arrive.
+    Body(BodyFault),
+    /// The request's head.
+    Head(HeadFault),
+    /// A header that mirrors the body and cannot be believed.
+    Header(HeaderMismatch),
+    /// The body is no JSON, or no JSON that everybody reads alike.
+    Json(json::Error),
+    /// The body is no message, or none that everybody reads alike.
+    Message(message::Fault),
+    /// The policy.
+    Policy(Denied),
+    /// The inner service switched protocols, which nobody had allowed.
+    SwitchedProtocols,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Subject {
+    /// Some other use of a method.
+    Method(Box<str>),
+    /// A prompt.
+    Prompt(Box<str>),
+    /// A resource.
+    Resource(Box<str>),
+    /// A tool.
+    Tool(Box<str>),
+    /// It could not be read.
+    #[default]
+    Unknown,
+}
+
+/// Who waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Addressee {
+    /// The senders of these ids of a batch, each with whether it was the one that was refused.
+    Batch(Vec<(Box<str>, bool)>),
+    /// The sender of one id, as it was written.
+    Id(Box<str>),
+    /// Nobody.
+    Nobody,
+    /// Somebody whose id could not be read.
+    Unknown,
+}
+
+/// What kind of client it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Client {
+    pub(crate) streamable: bool,
+    pub(crate) era: Era,
+}
+
+impl Denial {
+    pub(crate) fn new(kind: DenialKind, addressee: Addressee, client: Client) -> Self {
+        let addressee = match kind {
+            // What asks for no answer gets none, whatever else is wrong with it.
+            DenialKind::Message(message::Fault::CallWithoutId) => Addressee::Nobody,
+            _ => addressee,
+        };
+        Self(Arc::new(Inner { kind, subject: Subject::default(), addressee, client }))
+    }
+
+    /// A policy's denial of one message, alone in its body.
+    pub(crate) fn of_message(denied: Denied, message: &Message<'_>, subject: Subject, client: Client) -> Self {
+        let addressee = match (message.kind(), message.id()) {
+            (MessageKind::Request, Some(id)) => Addressee::Id(id.into()),
+            // An answer to the server that is refused has nobody waiting for a word about it.
+            (MessageKind::Notification | MessageKind::Reply, _) | (MessageKind::Request, None) => Addressee::Nobody,
+        };
+        Self(Arc::new(Inner { kind: DenialKind::Policy(denied), subject, addressee, client }))
+    }
+
+    /// A policy's denial of a request that was judged by its head.
+    pub(crate) fn of_head(denied: Denied, subject: Subject, client: Client) -> Self {
+        let (kind, addressee) = (DenialKind::Policy(denied), Addressee::Unknown);
+        Self(Arc::new(Inner { kind, subject, addressee, client }))
+    }
+
+    pub(crate) fn with_addressee(&self, addressee: Addressee) -> Self {
+        Self(Arc::new(Inner { addressee, ..(*self.0).clone() }))
+    }
+
+    /// Why nothing was forwarded.
+    #[must_use]
+    pub fn kind(&self) -> &DenialKind {
+        &self.0.kind
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn subject(&self) -> &Subject {
+        &self.0.subject
+    }
+
+    /// The argument that it is about.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        match &self.0.kind {
+            DenialKind::Policy(denied) => denied.argument(),
+            _ => None,
+        }
+    }
+
+    /// A stable name of the reason, such as `policy.argument_value`.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match &self.0.kind {
+            DenialKind::Batch => "batch.refused",
+            DenialKind::Body(fault) => fault.reason(),
+            DenialKind::Head(fault) => fault.reason(),
+            DenialKind::Header(mismatch) => mismatch.reason(),
+            DenialKind::Json(error) => error.fault().reason(),
+            DenialKind::Message(fault) => fault.reason(),
+            DenialKind::Policy(denied) => denied.reason(),
+            DenialKind::SwitchedProtocols => "upstream.switched_protocols",
+        }
+    }
+
+    /// The HTTP status for clients that read no answers in band.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match &self.0.kind {
+            DenialKind::Body(BodyFault::BudgetExhausted) => StatusCode::SERVICE_UNAVAILABLE,
+            DenialKind::Body(BodyFault::Failed) => StatusCode::BAD_REQUEST,
+            DenialKind::Body(BodyFault::TimedOut) => StatusCode::REQUEST_TIMEOUT,
+            DenialKind::Body(BodyFault::TooLarge) => StatusCode::PAYLOAD_TOO_LARGE,
+            DenialKind::Head(fault) => fault.status(),
+            DenialKind::Header(_) | DenialKind::Json(_) | DenialKind::Message(_) => StatusCode::BAD_REQUEST,
+            DenialKind::Policy(Denied::ArgumentNotUnicode { .. }) => StatusCode::BAD_REQUEST,
+            DenialKind::Batch | DenialKind::Policy(_) => StatusCode::FORBIDDEN,
+            DenialKind::SwitchedProtocols => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    /// The code of the JSON-RPC error.
+    #[must_use]
+    pub fn code(&self) -> i32 {
+        match &self.0.kind {
+            DenialKind::Header(_) => -32020,
+            DenialKind::Json(error) if !error.fault().is_ambiguity() => -32700,
+            DenialKind::Json(_) | DenialKind::Message(_) => -32600,
+            DenialKind::Policy(Denied::ArgumentNotUnicode { .. }) => -32600,
+            DenialKind::Batch
+            | DenialKind::Body(_)
+            | DenialKind::Head(_)
+            | DenialKind::Policy(_)
+            | DenialKind::SwitchedProtocols => i32::from(self.status().as_u16()),
+        }
+    }
+
+    /// The id that waits for an answer, as it was written; `None` for a batch, a notification, and what could not be read.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        match &self.0.addressee {
+            Addressee::Id(id) => Some(id),
+            Addressee::Batch(_) | Addressee::Nobody | Addressee::Unknown => None,
+        }
+    }
+
+    /// Whether the client announced the streamable transport, and so reads answers in band.
+    #[must_use]
+    pub fn is_streamable(&self) -> bool {
+        self.0.client.streamable
+    }
+
+    /// The era of MCP that the request spoke.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.0.client.era
+    }
+
+    pub(crate) fn addressee(&self) -> &Addressee {
+        &self.0.addressee
+    }
+}
+
+impl fmt::Display for Denial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.kind {
+            DenialKind::Batch => f.write_str("another message of the batch was refused"),
+            DenialKind::Body(fault) => fault.fmt(f),
+            DenialKind::Head(fault) => fault.fmt(f),
+            DenialKind::Header(mismatch) => mismatch.fmt(f),
+            DenialKind::Json(error) => error.fmt(f),
+            DenialKind::Message(fault) => fault.fmt(f),
+            DenialKind::Policy(denied) => write!(f, "{denied}{}", self.0.subject),
+            DenialKind::SwitchedProtocols => f.write_str("the server switched protocols"),
+        }
+    }
+}
+
+impl Error for Denial {}
+
+impl Subject {
+    pub(crate) fn of(call: &Call<'_>) -> Self {
+        match call {
+            Call::Method { method } | Call::Plumbing { method } | Call::Task { method, .. } => {
+                Self::Method(short(method))
+            }
+            Call::Prompt { name } => Self::Prompt(short(name)),
+            Call::Reply => Self::Unknown,
+            Call::Resource { uri } => Self::Resource(short(uri)),
+            Call::Tool { name, .. } => Self::Tool(short(name)),
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method(name) => write!(f, " for method '{name}'"),
+            Self::Prompt(name) => write!(f, " for prompt '{name}'"),
+            Self::Resource(uri) => write!(f, " for resource '{uri}'"),
+            Self::Tool(name) => write!(f, " for tool '{name}'"),
+            Self::Unknown => Ok(()),
+        }
+    }
+}
+
+/// The beginning of a name that the caller chose.
+fn short(name: &str) -> Box<str> {
+    const LONGEST: usize = 128;
+    match name.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()).into(),
+        None => name.into(),
+    }
+}

@@ -1,0 +1,216 @@
+//! Receiving a body, within bounds.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use http_body::Body;
+use pin_project_lite::pin_project;
+
+use super::{BufferBudget, Reservation};
+use crate::message::IdSalvage;
+
+/// How much of a body over the limit is received and dropped, so that its sender lives to read the answer.
+const DRAIN: usize = 1 << 20;
+
+/// Why a body did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BodyFault {
+    /// All requests together buffer as much as they may.
+    BudgetExhausted,
+    /// It ended early, or its transport failed.
+    Failed,
+    /// It did not arrive in the time that the host gives.
+    TimedOut,
+    /// It is longer than the limit.
+    TooLarge,
+}
+
+impl BodyFault {
+    /// A stable name, for logs and for the `reason` of an answer.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::BudgetExhausted => "body.budget_exhausted",
+            Self::Failed => "body.failed",
+            Self::TimedOut => "body.timed_out",
+            Self::TooLarge => "body.too_large",
+        }
+    }
+}
+
+impl fmt::Display for BodyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BudgetExhausted => "too much is being received at once",
+            Self::Failed => "the body did not arrive",
+            Self::TimedOut => "the body did not arrive in time",
+            Self::TooLarge => "the body is too large",
+        })
+    }
+}
+
+impl Error for BodyFault {}
+
+/// The bounds of one body.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyLimits {
+    pub(crate) bytes: usize,
+    pub(crate) budget: Option<BufferBudget>,
+    pub(crate) timed_out: fn(&(dyn Error + 'static)) -> bool,
+}
+
+/// A body that has arrived.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub(crate) bytes: Bytes,
+    pub(crate) trailers: Option<HeaderMap>,
+    pub(crate) hold: Option<Arc<Reservation>>,
+}
+
+/// A body that has not, and the id that was found in what there was of it.
+#[derive(Debug)]
+pub(crate) struct Lost {
+    pub(crate) fault: BodyFault,
+    pub(crate) id: Option<String>,
+}
+
+pin_project! {
+    /// Receives a body. One frame is not copied; several are copied once.
+    #[derive(Debug)]
+    pub(crate) struct Collect<B> {
+        #[pin]
+        body: B,
+        limits: BodyLimits,
+        reservation: Option<Reservation>,
+        first: Bytes,
+        all: BytesMut,
+        trailers: Option<HeaderMap>,
+        drain: Option<Drain>,
+    }
+}
+
+/// What is received of a body that is refused already.
+#[derive(Debug)]
+struct Drain {
+    salvage: IdSalvage,
+    left: usize,
+}
+
+impl<B: Body<Data = Bytes>> Collect<B> {
+    pub(crate) fn new(body: B, limits: BodyLimits) -> Self {
+        let too_large = usize::try_from(body.size_hint().lower()).map_or(true, |lower| lower > limits.bytes);
+        let drain =
+            too_large.then(|| Drain { salvage: IdSalvage::default(), left: limits.bytes.saturating_add(DRAIN) });
+        let reservation = limits.budget.clone().map(Reservation::new);
+        Self { body, limits, reservation, first: Bytes::new(), all: BytesMut::new(), trailers: None, drain }
+    }
+
+    /// What the sender announces, if it is more than would be drained.
+    fn is_hopeless(&self) -> bool {
+        let announced = self.body.size_hint().lower();
+        usize::try_from(announced).map_or(true, |announced| announced > self.limits.bytes.saturating_add(DRAIN))
+    }
+}
+
+impl<B> Future for Collect<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    type Output = Result<Collected, Lost>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.drain.is_some() && self.is_hopeless() {
+            return Poll::Ready(Err(Lost { fault: BodyFault::TooLarge, id: None }));
+        }
+        while !self.body.is_end_stream() {
+            let Some(frame) = ready!(self.as_mut().project().body.poll_frame(cx)) else { break };
+            let received = match frame {
+                Ok(frame) => match frame.into_data() {
+                    Ok(data) => self.as_mut().receive(data),
+                    Err(frame) => {
+                        *self.as_mut().project().trailers = frame.into_trailers().ok();
+                        Ok(())
+                    }
+                },
+                Err(error) => Err(self.as_mut().failed(error.into().as_ref())),
+            };
+            if let Err(lost) = received {
+                return Poll::Ready(Err(lost));
+            }
+        }
+        Poll::Ready(self.finish())
+    }
+}
+
+impl<B: Body<Data = Bytes>> Collect<B> {
+    fn receive(self: Pin<&mut Self>, data: Bytes) -> Result<(), Lost> {
+        let announced = self.body.size_hint().lower();
+        let this = self.project();
+        if let Some(drain) = this.drain {
+            return drain.receive(&data);
+        }
+        let length = this.first.len().max(this.all.len()) + data.len();
+        if length > this.limits.bytes {
+            let mut drain = Drain { salvage: IdSalvage::default(), left: DRAIN };
+            drain.salvage.feed(if this.all.is_empty() { this.first } else { this.all });
+            *this.all = BytesMut::new();
+            return this.drain.insert(drain).receive(&data);
+        }
+        if this.reservation.as_mut().is_some_and(|reservation| !reservation.grow(data.len())) {
+            let id = IdSalvage::of(if this.all.is_empty() { this.first } else { this.all });
+            return Err(Lost { fault: BodyFault::BudgetExhausted, id });
+        }
+        if this.first.is_empty() {
+            *this.first = data;
+            return Ok(());
+        }
+        if this.all.is_empty() {
+            let rest = usize::try_from(announced).unwrap_or(0).min(this.limits.bytes);
+            this.all.reserve((length + rest).min(this.limits.bytes));
+            this.all.extend_from_slice(this.first);
+        }
+        this.all.extend_from_slice(&data);
+        Ok(())
+    }
+
+    fn failed(self: Pin<&mut Self>, error: &(dyn Error + 'static)) -> Lost {
+        let this = self.project();
+        let mut causes = std::iter::successors(Some(error), |error| (*error).source());
+        let timed_out = causes.any(|error| (this.limits.timed_out)(error));
+        let fault = if timed_out { BodyFault::TimedOut } else { BodyFault::Failed };
+        let id = IdSalvage::of(if this.all.is_empty() { this.first } else { this.all });
+        Lost { fault, id }
+    }
+
+    fn finish(self: Pin<&mut Self>) -> Result<Collected, Lost> {
+        let this = self.project();
+        if let Some(drain) = this.drain.take() {
+            return Err(Lost { fault: BodyFault::TooLarge, id: drain.salvage.finish() });
+        }
+        let all = std::mem::take(this.all);
+        let bytes = if all.is_empty() { std::mem::take(this.first) } else { all.freeze() };
+        Ok(Collected { bytes, trailers: this.trailers.take(), hold: this.reservation.take().map(Arc::new) })
+    }
+}
+
+impl Drain {
+    fn receive(&mut self, data: &[u8]) -> Result<(), Lost> {
+        self.salvage.feed(data);
+        match self.left.checked_sub(data.len()) {
+            Some(left) => self.left = left,
+            None => {
+                let id = std::mem::take(&mut self.salvage).finish();
+                return Err(Lost { fault: BodyFault::TooLarge, id });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! What the layers of one stack share about one request.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Extensions, Method, Uri};
+
+use crate::message::{Dialect, Inspection, Mirror, ReadError};
+
+/// How a layer reads.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) dialect: Arc<dyn Dialect>,
+}
+
+impl Reading {
+    /// Whether both read alike. Two values of a type without fields are the same dialect.
+    fn is(&self, other: &Self) -> bool {
+        let (one, two): (&dyn Any, &dyn Any) = (&*self.dialect, &*other.dialect);
+        let stateless = size_of_val(one) == 0 && one.type_id() == two.type_id();
+        stateless || Arc::ptr_eq(&self.dialect, &other.dialect)
+    }
+}
+
+/// The context of one request: made by the outermost layer that it meets, in one insertion into the
+/// extensions, and used by those further in.
+#[derive(Clone, Debug)]
+pub(crate) struct Context(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    inspection: Inspection,
+    reading: Reading,
+    method: Method,
+    uri: Uri,
+    mirror: Mirror,
+}
+
+impl Context {
+    /// The context of a request of which the body has been received: the one that it carries, if that was made from
+    /// the same bytes, under the same head, by the same rules; else a new one, which it carries from now on.
+    pub(crate) fn of(head: &mut Parts, bytes: &Bytes, reading: &Reading) -> Result<Self, ReadError> {
+        let mcp = reading.dialect.rules().mcp_transport;
+        let mirror = if mcp { Mirror::read(&head.headers).map_err(ReadError::Mirror)? } else { Mirror::default() };
+        let carried = head.extensions.get::<Self>().filter(|context| context.is_of(head, bytes, &mirror, reading));
+        if let Some(context) = carried {
+            return Ok(context.clone());
+        }
+        let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
+        let (method, uri) = (head.method.clone(), head.uri.clone());
+        let context = Self(Arc::new(Inner { inspection, reading: reading.clone(), method, uri, mirror }));
+        head.extensions.insert(context.clone());
+        Ok(context)
+    }
+
+    pub(crate) fn inspection(&self) -> &Inspection {
+        &self.0.inspection
+    }
+
+    fn is_of(&self, head: &Parts, bytes: &Bytes, mirror: &Mirror, reading: &Reading) -> bool {
+        self.0.inspection.is_of(bytes)
+            && self.0.method == head.method
+            && self.0.uri == head.uri
+            && self.0.mirror == *mirror
+            && self.0.reading.is(reading)
+    }
+}
+
+impl Inspection {
+    /// The inspection of the request that these extensions belong to, if a gate has read it.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Option<&Self> {
+        extensions.get::<Context>().map(Context::inspection)
+    }
+}

@@ -1,0 +1,16 @@
+//! Bodies, heads and the context that a stack of layers shares.
+
+mod body;
+mod budget;
+mod collect;
+mod context;
+mod head;
+
+pub use self::body::{RequestBody, ResponseBody};
+pub use self::budget::BufferBudget;
+pub(crate) use self::budget::Reservation;
+pub use self::collect::BodyFault;
+pub(crate) use self::collect::{BodyLimits, Collect, Collected, Lost};
+pub(crate) use self::context::{Context, Reading};
+pub use self::head::HeadFault;
+pub(crate) use self::head::{Admission, accepts_events, admit, admit_grpc};

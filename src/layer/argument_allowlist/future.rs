@@ -1,0 +1,110 @@
+//! The way of one request.
+
+use std::error::Error;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response, StatusCode};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use super::gate::{Admitted, Gate};
+use crate::http::{Admission, Collect, RequestBody, ResponseBody};
+
+pin_project! {
+    /// The future of [`ArgumentAllowlistService`](super::ArgumentAllowlistService).
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<S, B>
+    where
+        S: Service<Request<RequestBody<B>>>,
+    {
+        gate: Arc<Gate>,
+        #[pin]
+        state: State<S, S::Future, B>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<S, F, B> {
+        /// Nothing is forwarded.
+        Answer { response: Option<Response<Bytes>> },
+        /// The inner service has the request.
+        Forward { #[pin] future: F },
+        /// The body is being received. The head and the ready service wait for it.
+        Receive { #[pin] collect: Collect<B>, waiting: Option<(Parts, S)>, admission: Admission },
+    }
+}
+
+impl<S, B, R> ResponseFuture<S, B>
+where
+    S: Service<Request<RequestBody<B>>, Response = Response<R>>,
+    B: Body<Data = Bytes>,
+{
+    pub(super) fn new(gate: Arc<Gate>, mut ready: S, request: Request<B>) -> Self {
+        let (head, body) = request.into_parts();
+        let state = match gate.admit(&head) {
+            Ok(Admitted::Forward) => {
+                State::Forward { future: ready.call(Request::from_parts(head, RequestBody::unread(body))) }
+            }
+            Ok(Admitted::Receive(admission)) => {
+                let collect = Collect::new(body, gate.limits(admission));
+                State::Receive { collect, waiting: Some((head, ready)), admission }
+            }
+            Err(denial) => State::Answer { response: Some(gate.answer(&denial)) },
+        };
+        Self { gate, state }
+    }
+}
+
+impl<S, B, R> Future for ResponseFuture<S, B>
+where
+    S: Service<Request<RequestBody<B>>, Response = Response<R>>,
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    R: Body<Data = Bytes>,
+{
+    type Output = Result<Response<ResponseBody<R>>, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let next = match this.state.as_mut().project() {
+                StateProjection::Answer { response } => {
+                    #[expect(clippy::expect_used, reason = "the contract of Future")]
+                    let response = response.take().expect("polled after completion");
+                    return Poll::Ready(Ok(response.map(ResponseBody::answer)));
+                }
+                StateProjection::Forward { future } => {
+                    let response = ready!(future.poll(cx))?;
+                    return Poll::Ready(Ok(this.gate.pass(response)));
+                }
+                StateProjection::Receive { collect, waiting, admission } => {
+                    let received = ready!(collect.poll(cx));
+                    #[expect(clippy::expect_used, reason = "the contract of Future")]
+                    let (head, mut ready) = waiting.take().expect("polled after completion");
+                    match this.gate.decide(head, received, *admission) {
+                        Ok(request) => State::Forward { future: ready.call(request) },
+                        Err(denial) => State::Answer { response: Some(this.gate.answer(&denial)) },
+                    }
+                }
+            };
+            this.state.set(next);
+        }
+    }
+}
+
+impl Gate {
+    /// Hands on the inner service's response, unless it left the protocol.
+    fn pass<R>(&self, response: Response<R>) -> Response<ResponseBody<R>> {
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS && !self.allows_upgrades() {
+            return self.switched_protocols().map(ResponseBody::answer);
+        }
+        response.map(ResponseBody::inner)
+    }
+}

@@ -1,0 +1,3 @@
+//! The tower part: wiring only.
+
+pub mod argument_allowlist;

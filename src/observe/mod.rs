@@ -1,0 +1,13 @@
+//! What operators see: every decision, allowed ones too.
+
+#[cfg(feature = "digest")]
+mod digest;
+mod event;
+#[cfg(feature = "tracing")]
+mod trace;
+
+#[cfg(feature = "digest")]
+pub use self::digest::{BlankKey, DigestKey, RuledValue, ValueDigest};
+pub use self::event::{DecisionEvent, OnDecision, Outcome};
+#[cfg(feature = "tracing")]
+pub use self::trace::TraceDecisions;
