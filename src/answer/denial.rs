@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 
+use super::UpstreamFault;
 use crate::http::{BodyFault, HeadFault};
 use crate::json;
 use crate::message::{self, Call, Era, HeaderMismatch, Message, MessageKind};
@@ -43,8 +44,8 @@ pub enum DenialKind {
     Message(message::Fault),
     /// The policy.
     Policy(Denied),
-    /// The inner service switched protocols, which nobody had allowed.
-    SwitchedProtocols,
+    /// The service behind the gate.
+    Upstream(UpstreamFault),
 }
 
 /// What was asked for.
@@ -146,7 +147,7 @@ impl Denial {
             DenialKind::Json(error) => error.fault().reason(),
             DenialKind::Message(fault) => fault.reason(),
             DenialKind::Policy(denied) => denied.reason(),
-            DenialKind::SwitchedProtocols => "upstream.switched_protocols",
+            DenialKind::Upstream(fault) => fault.reason(),
         }
     }
 
@@ -162,7 +163,7 @@ impl Denial {
             DenialKind::Header(_) | DenialKind::Json(_) | DenialKind::Message(_) => StatusCode::BAD_REQUEST,
             DenialKind::Policy(Denied::ArgumentNotUnicode { .. }) => StatusCode::BAD_REQUEST,
             DenialKind::Batch | DenialKind::Policy(_) => StatusCode::FORBIDDEN,
-            DenialKind::SwitchedProtocols => StatusCode::BAD_GATEWAY,
+            DenialKind::Upstream(fault) => fault.status(),
         }
     }
 
@@ -178,7 +179,7 @@ impl Denial {
             | DenialKind::Body(_)
             | DenialKind::Head(_)
             | DenialKind::Policy(_)
-            | DenialKind::SwitchedProtocols => i32::from(self.status().as_u16()),
+            | DenialKind::Upstream(_) => i32::from(self.status().as_u16()),
         }
     }
 
@@ -217,8 +218,8 @@ impl fmt::Display for Denial {
             DenialKind::Header(mismatch) => mismatch.fmt(f),
             DenialKind::Json(error) => error.fmt(f),
             DenialKind::Message(fault) => fault.fmt(f),
-            DenialKind::Policy(denied) => write!(f, "{denied}{}", self.0.subject),
-            DenialKind::SwitchedProtocols => f.write_str("the server switched protocols"),
+            DenialKind::Policy(denied) => write_denied(f, denied, &self.0.subject),
+            DenialKind::Upstream(fault) => fault.fmt(f),
         }
     }
 }
@@ -242,12 +243,38 @@ impl Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Method(name) => write!(f, " for method '{name}'"),
-            Self::Prompt(name) => write!(f, " for prompt '{name}'"),
-            Self::Resource(uri) => write!(f, " for resource '{uri}'"),
-            Self::Tool(name) => write!(f, " for tool '{name}'"),
-            Self::Unknown => Ok(()),
+            Self::Method(name) => write!(f, "method '{name}'"),
+            Self::Prompt(name) => write!(f, "prompt '{name}'"),
+            Self::Resource(uri) => write!(f, "resource '{uri}'"),
+            Self::Tool(name) => write!(f, "tool '{name}'"),
+            Self::Unknown => f.write_str("this"),
         }
+    }
+}
+
+/// A policy's reason together with what it is about.
+fn write_denied(f: &mut fmt::Formatter<'_>, denied: &Denied, subject: &Subject) -> fmt::Result {
+    match denied {
+        Denied::MethodNotAllowed
+        | Denied::PromptNotAllowed
+        | Denied::ResourceNotAllowed
+        | Denied::TaskNotAllowed
+        | Denied::ToolDenied
+        | Denied::ToolGloballyDenied
+        | Denied::ToolNotAllowed => write!(f, "{subject} is not permitted"),
+        Denied::RoleMissing | Denied::RoleUnknown | Denied::ServerNotAllowed => write!(f, "{denied}"),
+        Denied::ArgumentAmbiguous { .. }
+        | Denied::ArgumentControl { .. }
+        | Denied::ArgumentNotString { .. }
+        | Denied::ArgumentNotUnicode { .. }
+        | Denied::ArgumentRequired { .. }
+        | Denied::ArgumentStructured { .. }
+        | Denied::ArgumentUnknown { .. }
+        | Denied::ArgumentValue { .. }
+        | Denied::HostNotAllowed
+        | Denied::HostNotString { .. }
+        | Denied::PositionalArguments
+        | Denied::UriNotCanonical => write!(f, "{denied} for {subject}"),
     }
 }
 

@@ -1,1 +1,18 @@
-//! The reference gateway.
+//! The reference gateway: `tower-toolgate` in front of MCP servers, as one command.
+//!
+//! The way of a request, outside in: trace and request id, CORS, [`edge`] (hosts, origins, API keys), the time
+//! that its body may take, the gate, and behind it an [`upstream`] or one of the [`builtin`] servers.
+#![cfg_attr(
+    test,
+    allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)
+)]
+
+pub mod app;
+pub mod builtin;
+pub mod check;
+pub mod cli;
+pub mod config;
+pub mod edge;
+pub mod metrics;
+pub mod serve;
+pub mod upstream;

@@ -8,10 +8,12 @@ use http::header::{ALLOW, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 
-use crate::answer::{Addressee, Client, Denial, DenialKind, Negotiate, RespondToDenial, Subject, grpc_status};
+use crate::answer::{
+    Addressee, Client, Denial, DenialKind, Negotiate, RespondToDenial, Subject, UpstreamFault, grpc_status,
+    is_streamable,
+};
 use crate::http::{
-    Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, Reading, RequestBody, accepts_events, admit,
-    admit_grpc,
+    Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, Reading, RequestBody, admit, admit_grpc,
 };
 use crate::identity::{ExtractRoles, Roles, RolesFromExtensions, Server};
 use crate::json::Arguments;
@@ -20,7 +22,6 @@ use crate::observe::{DecisionEvent, OnDecision, Outcome};
 use crate::policy::{Decision, Policy};
 
 const MAX_BODY_BYTES: usize = 4 << 20;
-const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
 #[derive(Clone)]
 pub(super) struct Gate {
@@ -188,8 +189,7 @@ impl Gate {
     }
 
     fn caller<'a>(&'a self, head: &'a Parts, era: Era) -> Caller<'a> {
-        let streamable =
-            era == Era::Modern || accepts_events(&head.headers) || head.headers.contains_key(PROTOCOL_VERSION);
+        let streamable = era == Era::Modern || is_streamable(head);
         let server = self.server.as_ref().or_else(|| head.extensions.get());
         Caller { roles: self.roles.roles(head), server: server.map(Server::as_str), client: Client { streamable, era } }
     }
@@ -229,7 +229,11 @@ impl Gate {
     }
 
     pub(super) fn switched_protocols(&self) -> Response<Bytes> {
-        self.answer(&Denial::new(DenialKind::SwitchedProtocols, Addressee::Unknown, Client::default()))
+        self.answer(&Denial::new(
+            DenialKind::Upstream(UpstreamFault::SwitchedProtocols),
+            Addressee::Unknown,
+            Client::default(),
+        ))
     }
 
     /// Tells of every message of a body of which one is denied.

@@ -68,9 +68,7 @@ impl TryFrom<String> for Window {
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
             "forever" => Ok(Self::Forever),
-            text => duration::parse(text)
-                .map(Self::For)
-                .map_err(|error| format!("{error}, nor `forever`")),
+            text => duration::parse(text).map(Self::For).map_err(|error| format!("{error}, nor `forever`")),
         }
     }
 }
@@ -91,10 +89,7 @@ pub struct StoreConfig {
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self {
-            store: Store::Memory,
-            capacity: capacity(),
-        }
+        Self { store: Store::Memory, capacity: capacity() }
     }
 }
 
@@ -107,15 +102,10 @@ impl TryFrom<StoreFields> for StoreConfig {
             (Kind::Memory, None, None) => Store::Memory,
             (Kind::Redis, Some(url), None) => Store::Redis { url },
             _ => {
-                return Err(
-                    "a store of kind `redis` has a `url`, of kind `file` a `path`, of kind `memory` neither",
-                );
+                return Err("a store of kind `redis` has a `url`, of kind `file` a `path`, of kind `memory` neither");
             }
         };
-        Ok(Self {
-            store,
-            capacity: fields.capacity,
-        })
+        Ok(Self { store, capacity: fields.capacity })
     }
 }
 

@@ -29,8 +29,6 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     parse(text).map(drop)
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Duration, D::Error> {
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }

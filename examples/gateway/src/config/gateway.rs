@@ -89,19 +89,14 @@ pub(super) fn check_key(text: &str) -> Result<(), String> {
         return Err("must not be blank".to_owned());
     }
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(
-            "holds what no `Authorization` header carries: a key is visible ascii without spaces"
-                .to_owned(),
-        );
+        return Err("holds what no `Authorization` header carries: a key is visible ascii without spaces".to_owned());
     }
     Ok(())
 }
 
 pub(super) fn check_host(text: &str) -> Result<(), String> {
     if text.is_empty() || text.chars().any(is_no_host) {
-        return Err(format!(
-            "`{text}` is no host, such as `gateway.example` or `gateway.example:8970`"
-        ));
+        return Err(format!("`{text}` is no host, such as `gateway.example` or `gateway.example:8970`"));
     }
     Ok(())
 }
@@ -110,9 +105,7 @@ pub(super) fn check_host(text: &str) -> Result<(), String> {
 pub(super) fn check_origin(text: &str) -> Result<(), String> {
     match text.split_once("://") {
         Some((scheme, host)) if !scheme.is_empty() && check_host(host).is_ok() => Ok(()),
-        _ => Err(format!(
-            "`{text}` is no origin, such as `https://app.example` or `http://localhost:5173`"
-        )),
+        _ => Err(format!("`{text}` is no origin, such as `https://app.example` or `http://localhost:5173`")),
     }
 }
 

@@ -41,9 +41,7 @@ pub use places::Places;
 pub use problem::Problem;
 pub use provenance::{Fence, ProvenanceConfig, StructuredContent};
 pub use secret::Secret;
-pub use server::{
-    Builtin, McpConfig, Root, Sensitivity, ServerConfig, ToolMetadata, Transport, TrustLevel,
-};
+pub use server::{Builtin, McpConfig, Root, Sensitivity, ServerConfig, ToolMetadata, Transport, TrustLevel};
 pub use url::HttpUrl;
 
 use places::Lines;
@@ -73,12 +71,8 @@ impl Config {
     /// Every problem of the text, in its order, or the one that kept it from being read.
     pub fn load(path: impl AsRef<Path>) -> Result<Parsed, Vec<Problem>> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            vec![Problem::new(
-                "",
-                format!("cannot read `{}`: {error}", path.display()),
-            )]
-        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| vec![Problem::new("", format!("cannot read `{}`: {error}", path.display()))])?;
         Self::parse(&text)
     }
 
@@ -133,16 +127,10 @@ fn syntax(text: &str, lines: &Lines<'_>, error: &toml::de::Error) -> Problem {
     Problem::new("", message).at(span.map(|span| lines.position(span.start)))
 }
 
-fn typed(
-    lines: &Lines<'_>,
-    places: &Places,
-    tree: Spanned<DeTable<'_>>,
-) -> Result<Config, Vec<Problem>> {
+fn typed(lines: &Lines<'_>, places: &Places, tree: Spanned<DeTable<'_>>) -> Result<Config, Vec<Problem>> {
     let mut config = Config::deserialize(toml::Deserializer::from(tree)).map_err(|error| {
         let position = error.span().map(|span| lines.position(span.start));
-        let place = position
-            .and_then(|position| places.at(position))
-            .unwrap_or_default();
+        let place = position.and_then(|position| places.at(position)).unwrap_or_default();
         vec![Problem::new(place, error.message()).at(position)]
     })?;
     if config.mcp.servers.len() == 1 {

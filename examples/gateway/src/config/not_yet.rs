@@ -10,33 +10,21 @@ impl Config {
     /// starting. [`Parsed::not_yet`](super::Parsed::not_yet) adds lines and columns.
     #[must_use]
     pub fn not_yet(&self) -> Vec<Problem> {
-        let sections = [
-            ("content_trust", self.content_trust.is_some()),
-            ("provenance", self.provenance.is_some()),
-        ];
+        let sections = [("content_trust", self.content_trust.is_some()), ("provenance", self.provenance.is_some())];
         let sections = sections.into_iter().filter(|(_, is_set)| *is_set);
         let servers = self.mcp.servers.iter().enumerate();
         sections
             .map(|(name, _)| Problem::new(name, not_enforced(name)))
-            .chain(
-                servers
-                    .flat_map(|(index, server)| of_server(&element("mcp.servers", index), server)),
-            )
+            .chain(servers.flat_map(|(index, server)| of_server(&element("mcp.servers", index), server)))
             .collect()
     }
 }
 
 fn of_server(place: &str, server: &ServerConfig) -> Vec<Problem> {
-    let mut problems: Vec<_> = transport(place, server)
-        .into_iter()
-        .chain(trust_level(place, server))
-        .collect();
+    let mut problems: Vec<_> = transport(place, server).into_iter().chain(trust_level(place, server)).collect();
     let settings = [
         ("tool_allowlist", server.tool_allowlist.is_some()),
-        (
-            "allow_untrusted_without_allowlist",
-            server.allow_untrusted_without_allowlist,
-        ),
+        ("allow_untrusted_without_allowlist", server.allow_untrusted_without_allowlist),
         ("expected_tools", !server.expected_tools.is_empty()),
         ("roots", !server.roots.is_empty()),
         ("tool_metadata", !server.tool_metadata.is_empty()),
@@ -45,8 +33,7 @@ fn of_server(place: &str, server: &ServerConfig) -> Vec<Problem> {
         ("media_passthrough", server.media_passthrough),
     ];
     let set = settings.into_iter().filter(|(_, is_set)| *is_set);
-    problems
-        .extend(set.map(|(name, _)| Problem::new(format!("{place}.{name}"), not_enforced(name))));
+    problems.extend(set.map(|(name, _)| Problem::new(format!("{place}.{name}"), not_enforced(name))));
     problems
 }
 
@@ -65,11 +52,7 @@ fn trust_level(place: &str, server: &ServerConfig) -> Option<Problem> {
     if is_own || level == TrustLevel::Trusted {
         return None;
     }
-    let origin = if server.trust_level.is_none() {
-        ", the default,"
-    } else {
-        ""
-    };
+    let origin = if server.trust_level.is_none() { ", the default," } else { "" };
     let message = format!(
         "the trust level `{}`{origin} is not enforced by this release; write `trust_level = \"trusted\"` if that is what is meant",
         level.as_str(),

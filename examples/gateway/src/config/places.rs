@@ -48,10 +48,7 @@ impl Places {
     }
 
     pub(super) fn at(&self, position: (usize, usize)) -> Option<&str> {
-        self.positions
-            .iter()
-            .find(|(_, at)| **at == position)
-            .map(|(path, _)| path.as_str())
+        self.positions.iter().find(|(_, at)| **at == position).map(|(path, _)| path.as_str())
     }
 
     fn add_table(&mut self, lines: &Lines<'_>, path: &str, table: &DeTable<'_>) {
@@ -70,17 +67,13 @@ impl Places {
             }
             _ => {}
         }
-        self.positions
-            .insert(path, lines.position(value.span().start));
+        self.positions.insert(path, lines.position(value.span().start));
     }
 }
 
 /// The path of a table's key. Keys that are not bare are quoted, so that paths stay unambiguous.
 pub(super) fn member(path: &str, key: &str) -> String {
-    let bare = !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     match (path, bare) {
         ("", true) => key.to_owned(),
         ("", false) => format!("{key:?}"),
@@ -104,26 +97,14 @@ pub(super) struct Lines<'t> {
 impl<'t> Lines<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        Self {
-            text,
-            starts: std::iter::once(0)
-                .chain(breaks.map(|(at, _)| at + 1))
-                .collect(),
-        }
+        Self { text, starts: std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect() }
     }
 
     /// Line and column of a byte, both from 1.
     pub(super) fn position(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= offset);
-        let start = line
-            .checked_sub(1)
-            .and_then(|index| self.starts.get(index))
-            .copied()
-            .unwrap_or(0);
+        let start = line.checked_sub(1).and_then(|index| self.starts.get(index)).copied().unwrap_or(0);
         let before = self.text.get(start..offset).unwrap_or_default();
-        (
-            line,
-            before.trim_start_matches('\u{feff}').chars().count() + 1,
-        )
+        (line, before.trim_start_matches('\u{feff}').chars().count() + 1)
     }
 }

@@ -20,12 +20,7 @@ impl Problem {
     /// A problem without a position.
     #[must_use]
     pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            line: None,
-            column: None,
-            message: message.into(),
-        }
+        Self { place: place.into(), line: None, column: None, message: message.into() }
     }
 
     /// Sets line and column.
@@ -40,12 +35,7 @@ impl Error for Problem {}
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            place,
-            line,
-            message,
-            ..
-        } = self;
+        let Self { place, line, message, .. } = self;
         match (line, place.as_str()) {
             (Some(line), "") => write!(f, "line {line}: {message}"),
             (Some(line), place) => write!(f, "line {line}, {place}: {message}"),

@@ -45,15 +45,10 @@ impl<'t> Item<'t> {
     }
 
     fn texts(&self, key: &str) -> impl Iterator<Item = (String, &'t str)> {
-        let array = self
-            .table
-            .get(key)
-            .and_then(|value| value.get_ref().as_array());
+        let array = self.table.get(key).and_then(|value| value.get_ref().as_array());
         let place = member(&self.place, key);
         let values = array.into_iter().flatten().enumerate();
-        values.filter_map(move |(index, value)| {
-            Some((element(&place, index), value.get_ref().as_str()?))
-        })
+        values.filter_map(move |(index, value)| Some((element(&place, index), value.get_ref().as_str()?)))
     }
 }
 
@@ -78,22 +73,12 @@ fn roles_of_keys(keys: &[Item<'_>], roles: &[Item<'_>], add: &mut impl FnMut(Str
     };
     for (place, role) in keys.iter().flat_map(|key| key.texts("roles")) {
         if !known.contains(role) && !role.trim().is_empty() {
-            add(
-                place,
-                format!(
-                    "no role of the policy is named `{role}`{}",
-                    hint(role, &known)
-                ),
-            );
+            add(place, format!("no role of the policy is named `{role}`{}", hint(role, &known)));
         }
     }
 }
 
-fn servers_of_roles(
-    roles: &[Item<'_>],
-    servers: &[Item<'_>],
-    add: &mut impl FnMut(String, String),
-) {
+fn servers_of_roles(roles: &[Item<'_>], servers: &[Item<'_>], add: &mut impl FnMut(String, String)) {
     let Some(known) = all_texts(servers, "id").filter(|known| !known.is_empty()) else {
         return;
     };
@@ -117,29 +102,21 @@ fn silent_roles(roles: &[Item<'_>], add: &mut impl FnMut(String, String)) {
 
 fn timeout(server: &Item<'_>, add: &mut impl FnMut(String, String)) {
     let transport = table(server.table, "transport");
-    if transport.is_some_and(|transport| transport.contains_key("http"))
-        && !server.table.contains_key("timeout")
-    {
-        let message =
-            "missing key `timeout`: an http server needs one, such as `timeout = \"30s\"`";
+    if transport.is_some_and(|transport| transport.contains_key("http")) && !server.table.contains_key("timeout") {
+        let message = "missing key `timeout`: an http server needs one, such as `timeout = \"30s\"`";
         add(member(&server.place, "timeout"), message.to_owned());
     }
 }
 
 fn store_fields(store: &DeTable<'_>, add: &mut impl FnMut(String, String)) {
-    let kind = store
-        .get("kind")
-        .map_or(Some("memory"), |kind| kind.get_ref().as_str());
+    let kind = store.get("kind").map_or(Some("memory"), |kind| kind.get_ref().as_str());
     let Some(kind @ ("memory" | "redis" | "file")) = kind else {
         return;
     };
     for (key, owner) in [("url", "redis"), ("path", "file")] {
         let place = format!("content_trust.store.{key}");
         match (store.contains_key(key), kind == owner) {
-            (false, true) => add(
-                place,
-                format!("missing key `{key}`: a store of kind `{kind}` needs one"),
-            ),
+            (false, true) => add(place, format!("missing key `{key}`: a store of kind `{kind}` needs one")),
             (true, false) => add(place, format!("a store of kind `{kind}` has no `{key}`")),
             (true, true) | (false, false) => {}
         }
@@ -154,12 +131,7 @@ fn items<'t>(tree: &'t DeTable<'t>, section: &str, key: &str) -> Option<Vec<Item
     let place = member(section, key);
     let values = array.get_ref().as_array()?.iter().enumerate();
     values
-        .map(|(index, value)| {
-            Some(Item {
-                place: element(&place, index),
-                table: value.get_ref().as_table()?,
-            })
-        })
+        .map(|(index, value)| Some(Item { place: element(&place, index), table: value.get_ref().as_table()? }))
         .collect()
 }
 
@@ -178,7 +150,5 @@ fn is_empty_array(value: &DeValue<'_>) -> bool {
 
 fn hint(word: &str, known: &BTreeSet<&str>) -> String {
     let meant = nearest::nearest(word, known.iter().copied());
-    meant
-        .map(|meant| format!(", did you mean `{meant}`?"))
-        .unwrap_or_default()
+    meant.map(|meant| format!(", did you mean `{meant}`?")).unwrap_or_default()
 }

@@ -52,16 +52,7 @@ const GATEWAY: &[Field] = &[
     may("listen", Kind::Text(check_listen)),
     may("max_body_bytes", Kind::Count(1)),
     may("body_timeout", Kind::Text(duration::check)),
-    may(
-        "denial",
-        Kind::Word(&[
-            "negotiate",
-            "http-403",
-            "json-rpc-error",
-            "tool-error",
-            "masked",
-        ]),
-    ),
+    may("denial", Kind::Word(&["negotiate", "http-403", "json-rpc-error", "tool-error", "masked"])),
     may("shadow", Kind::Flag),
     may("api_keys", Kind::List(0, &Kind::Table(API_KEY))),
     may("allowed_hosts", Kind::List(0, &Kind::Text(check_host))),
@@ -75,10 +66,7 @@ const API_KEY: &[Field] = &[
 ];
 
 // What the policy's own compiler checks is left to it: it knows more and says it once.
-const POLICY: &[Field] = &[
-    may("global_deny", TEXTS),
-    may("roles", Kind::List(0, &Kind::Table(ROLE))),
-];
+const POLICY: &[Field] = &[may("global_deny", TEXTS), may("roles", Kind::List(0, &Kind::Table(ROLE)))];
 
 const ROLE: &[Field] = &[
     must("name", TEXT),
@@ -90,10 +78,7 @@ const ROLE: &[Field] = &[
     may("resources", TEXTS),
     may("prompts", TEXTS),
     may("methods", TEXTS),
-    may(
-        "argument_allowlists",
-        Kind::List(0, &Kind::Table(ARGUMENT_ALLOWLIST)),
-    ),
+    may("argument_allowlists", Kind::List(0, &Kind::Table(ARGUMENT_ALLOWLIST))),
 ];
 
 const ARGUMENT_ALLOWLIST: &[Field] = &[
@@ -126,10 +111,7 @@ const STORE: &[Field] = &[
 
 const PROVENANCE: &[Field] = &[
     may("fence", Kind::Word(&["off", "delimit"])),
-    may(
-        "structured_content",
-        Kind::Word(&["tag", "strip", "fence_leaves", "text_only"]),
-    ),
+    may("structured_content", Kind::Word(&["tag", "strip", "fence_leaves", "text_only"])),
 ];
 
 const MCP: &[Field] = &[must("servers", Kind::List(1, &Kind::Table(SERVER)))];
@@ -138,18 +120,12 @@ const SERVER: &[Field] = &[
     must("id", Kind::Text(check_id)),
     must("transport", Kind::OneOf(TRANSPORT)),
     may("timeout", Kind::Text(duration::check)),
-    may(
-        "trust_level",
-        Kind::Word(&["trusted", "untrusted", "sandboxed"]),
-    ),
+    may("trust_level", Kind::Word(&["trusted", "untrusted", "sandboxed"])),
     may("tool_allowlist", NAMES),
     may("allow_untrusted_without_allowlist", Kind::Flag),
     may("expected_tools", NAMES),
     may("roots", Kind::List(0, &Kind::Table(ROOTS))),
-    may(
-        "tool_metadata",
-        Kind::Map(filled, &Kind::Table(TOOL_METADATA)),
-    ),
+    may("tool_metadata", Kind::Map(filled, &Kind::Table(TOOL_METADATA))),
     may("elicitation_enabled", Kind::Flag),
     may("elicitation_timeout_secs", Kind::Count(1)),
     may("env_isolation", Kind::Flag),
@@ -165,40 +141,24 @@ const TRANSPORT: &[Field] = &[
 const STDIO: &[Field] = &[
     must("command", Kind::Text(filled)),
     may("args", TEXTS),
-    may(
-        "env",
-        Kind::Map(check_env_name, &Kind::Text(check_env_value)),
-    ),
+    may("env", Kind::Map(check_env_name, &Kind::Text(check_env_value))),
 ];
 
 const ROOTS: &[Field] = &[must("uri", Kind::Text(filled)), may("name", TEXT)];
 
-const TOOL_METADATA: &[Field] = &[
-    may(
-        "data_sensitivity",
-        Kind::Word(&["none", "low", "medium", "high"]),
-    ),
-    may("capabilities", NAMES),
-];
+const TOOL_METADATA: &[Field] =
+    &[may("data_sensitivity", Kind::Word(&["none", "low", "medium", "high"])), may("capabilities", NAMES)];
 
 const TEXT: Kind = Kind::Text(any);
 const TEXTS: Kind = Kind::List(0, &TEXT);
 const NAMES: Kind = Kind::List(0, &Kind::Text(filled));
 
 const fn may(name: &'static str, kind: Kind) -> Field {
-    Field {
-        name,
-        kind,
-        required: false,
-    }
+    Field { name, kind, required: false }
 }
 
 const fn must(name: &'static str, kind: Kind) -> Field {
-    Field {
-        name,
-        kind,
-        required: true,
-    }
+    Field { name, kind, required: true }
 }
 
 fn any(_: &str) -> Result<(), String> {
@@ -206,9 +166,5 @@ fn any(_: &str) -> Result<(), String> {
 }
 
 fn filled(text: &str) -> Result<(), String> {
-    if text.trim().is_empty() {
-        Err("must not be blank".to_owned())
-    } else {
-        Ok(())
-    }
+    if text.trim().is_empty() { Err("must not be blank".to_owned()) } else { Ok(()) }
 }

@@ -161,10 +161,7 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
     let why = match id {
         "" => "it is empty",
         id if id.chars().count() > 64 => "it is longer than 64 characters",
-        id if !id
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) =>
-        {
+        id if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) => {
             "it holds more than ascii letters, digits, `_` and `-`"
         }
         id if id.contains("__") => "it holds `__`",
@@ -177,10 +174,7 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
 /// No process starts with such a name in its environment.
 pub(super) fn check_env_name(name: &str) -> Result<(), String> {
     if name.trim().is_empty() || name.contains(['=', '\0']) {
-        return Err(format!(
-            "`{}` is no name of an environment variable",
-            name.escape_debug()
-        ));
+        return Err(format!("`{}` is no name of an environment variable", name.escape_debug()));
     }
     Ok(())
 }

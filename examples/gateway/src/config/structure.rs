@@ -13,10 +13,7 @@ use super::schema::{Field, Kind, ROOT};
 /// A misspelt key is renamed to the one it was meant to be, so that what else is wrong with its value
 /// is found too and nothing is said to be missing that is only misspelt.
 pub(super) fn check(lines: &Lines<'_>, tree: &mut DeTable<'_>) -> Vec<Problem> {
-    let mut walk = Walk {
-        lines,
-        problems: Vec::new(),
-    };
+    let mut walk = Walk { lines, problems: Vec::new() };
     walk.fields("", None, tree, ROOT);
     walk.problems
 }
@@ -41,24 +38,14 @@ impl Walk<'_> {
             }
             (Kind::Text(check), DeValue::String(text)) => check(text),
             (Kind::Word(words), DeValue::String(text)) => word(text, words),
-            (kind, found) => Err(format!(
-                "expected {}, found {}",
-                noun(kind),
-                article(found.type_str())
-            )),
+            (kind, found) => Err(format!("expected {}, found {}", noun(kind), article(found.type_str()))),
         };
         if let Err(message) = verdict {
             self.add(place, Some(at), message);
         }
     }
 
-    fn fields(
-        &mut self,
-        place: &str,
-        at: Option<usize>,
-        table: &mut DeTable<'_>,
-        fields: &[Field],
-    ) {
+    fn fields(&mut self, place: &str, at: Option<usize>, table: &mut DeTable<'_>, fields: &[Field]) {
         self.rename_unknown(place, table, fields);
         for field in fields {
             let place = member(place, field.name);
@@ -75,9 +62,7 @@ impl Walk<'_> {
     fn rename_unknown(&mut self, place: &str, table: &mut DeTable<'_>, fields: &[Field]) {
         let known = || fields.iter().map(|field| field.name);
         let names = table.keys().map(|key| key.get_ref().to_string());
-        let unknown: Vec<_> = names
-            .filter(|name| known().all(|known| known != name))
-            .collect();
+        let unknown: Vec<_> = names.filter(|name| known().all(|known| known != name)).collect();
         for name in unknown {
             let Some((key, value)) = table.remove_entry(name.as_str()) else {
                 continue;
@@ -91,40 +76,21 @@ impl Walk<'_> {
         }
     }
 
-    fn one_of(
-        &mut self,
-        place: &str,
-        at: usize,
-        table: &mut DeTable<'_>,
-        fields: &[Field],
-    ) -> Result<(), String> {
+    fn one_of(&mut self, place: &str, at: usize, table: &mut DeTable<'_>, fields: &[Field]) -> Result<(), String> {
         let written = table.len();
         self.fields(place, Some(at), table, fields);
         match (written, table.len()) {
             // An unknown key that was meant to be no other has been told already.
             (1, _) | (_, 1) => Ok(()),
-            _ => Err(format!(
-                "expected exactly one of {}",
-                list(fields.iter().map(|field| field.name))
-            )),
+            _ => Err(format!("expected exactly one of {}", list(fields.iter().map(|field| field.name)))),
         }
     }
 
-    fn array(
-        &mut self,
-        place: &str,
-        array: &mut DeArray<'_>,
-        least: usize,
-        of: &Kind,
-    ) -> Result<(), String> {
+    fn array(&mut self, place: &str, array: &mut DeArray<'_>, least: usize, of: &Kind) -> Result<(), String> {
         for (index, value) in array.iter_mut().enumerate() {
             self.value(&element(place, index), value, of);
         }
-        if array.len() < least {
-            Err("must not be empty".to_owned())
-        } else {
-            Ok(())
-        }
+        if array.len() < least { Err("must not be empty".to_owned()) } else { Ok(()) }
     }
 
     fn map(
@@ -146,8 +112,7 @@ impl Walk<'_> {
 
     fn add(&mut self, place: &str, at: Option<usize>, message: String) {
         let position = at.map(|at| self.lines.position(at));
-        self.problems
-            .push(Problem::new(place, message).at(position));
+        self.problems.push(Problem::new(place, message).at(position));
     }
 }
 
@@ -175,10 +140,7 @@ fn hint<'k>(meant: Option<&str>, known: impl Iterator<Item = &'k str>) -> String
 }
 
 fn list<'k>(words: impl Iterator<Item = &'k str>) -> String {
-    words
-        .map(|word| format!("`{word}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn noun(kind: &Kind) -> &'static str {
@@ -192,10 +154,6 @@ fn noun(kind: &Kind) -> &'static str {
 }
 
 fn article(noun: &str) -> String {
-    let article = if noun.starts_with(['a', 'i']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if noun.starts_with(['a', 'i']) { "an" } else { "a" };
     format!("{article} {noun}")
 }

@@ -1,9 +1,4 @@
-#![allow(
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::string_slice,
-    clippy::unwrap_used
-)]
+#![allow(clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)]
 
 use std::time::Duration;
 
@@ -149,12 +144,7 @@ type Case<'c> = (&'c str, &'c str, &'c [&'c str]);
 
 fn shown(problem: &Problem) -> String {
     let number = |number: Option<usize>| number.map_or("-".to_owned(), |number| number.to_string());
-    let Problem {
-        place,
-        line,
-        column,
-        message,
-    } = problem;
+    let Problem { place, line, column, message } = problem;
     format!("{}:{} {place}: {message}", number(*line), number(*column))
 }
 
@@ -177,100 +167,47 @@ fn parse(text: &str) -> Parsed {
 
 #[test]
 fn reads_the_documented_example() {
-    let Config {
-        gateway,
-        policy,
-        content_trust,
-        provenance,
-        mcp,
-    } = parse(EXAMPLE).config;
+    let Config { gateway, policy, content_trust, provenance, mcp } = parse(EXAMPLE).config;
     assert_eq!(gateway.listen.to_string(), "127.0.0.1:8970");
     assert_eq!(gateway.max_body_bytes, 4_194_304);
     assert_eq!(gateway.denial, DenialShape::Negotiate);
     assert_eq!(gateway.api_keys[0].key.expose(), "k-analyst");
-    assert_eq!(
-        policy.roles[0].argument_allowlists[0].allowed,
-        ["ls", "cat"]
-    );
+    assert_eq!(policy.roles[0].argument_allowlists[0].allowed, ["ls", "cat"]);
     let content_trust = content_trust.unwrap();
     assert_eq!(content_trust.window, Window::Forever);
     assert_eq!(content_trust.on_tainted_sink, OnTaintedSink::Deny);
-    assert!(matches!(
-        content_trust.store,
-        StoreConfig {
-            store: Store::Memory,
-            capacity: 100_000
-        }
-    ));
-    assert_eq!(
-        provenance.unwrap().structured_content,
-        StructuredContent::Tag
-    );
-    let [server] = mcp.servers.as_slice() else {
-        panic!("{mcp:?}")
-    };
+    assert!(matches!(content_trust.store, StoreConfig { store: Store::Memory, capacity: 100_000 }));
+    assert_eq!(provenance.unwrap().structured_content, StructuredContent::Tag);
+    let [server] = mcp.servers.as_slice() else { panic!("{mcp:?}") };
     assert_eq!(server.timeout, Duration::from_secs(30));
     assert_eq!(server.trust_level, Some(TrustLevel::Untrusted));
-    let Transport::Http { url } = &server.transport else {
-        panic!("{server:?}")
-    };
-    assert_eq!(
-        (url.host(), url.port(), url.path()),
-        ("127.0.0.1", 3001, "/mcp")
-    );
+    let Transport::Http { url } = &server.transport else { panic!("{server:?}") };
+    assert_eq!((url.host(), url.port(), url.path()), ("127.0.0.1", 3001, "/mcp"));
 }
 
 #[test]
 fn reads_every_key() {
-    let Config {
-        gateway,
-        content_trust,
-        provenance,
-        mcp,
-        ..
-    } = parse(EVERYTHING).config;
+    let Config { gateway, content_trust, provenance, mcp, .. } = parse(EVERYTHING).config;
     assert_eq!(gateway.body_timeout, Duration::from_millis(500));
     assert_eq!(gateway.denial, DenialShape::Http403);
     let content_trust = content_trust.unwrap();
-    assert_eq!(
-        content_trust.window,
-        Window::For(Duration::from_secs(12 * 60 * 60))
-    );
-    let Store::Redis { url } = content_trust.store.store else {
-        panic!("{content_trust:?}")
-    };
+    assert_eq!(content_trust.window, Window::For(Duration::from_secs(12 * 60 * 60)));
+    let Store::Redis { url } = content_trust.store.store else { panic!("{content_trust:?}") };
     assert_eq!(url.expose(), "redis://:p4ssw0rd@127.0.0.1:6379/0");
     assert_eq!(provenance.unwrap().fence, Fence::Delimit);
     let server = &mcp.servers[0];
-    let Transport::Stdio { command, args, env } = &server.transport else {
-        panic!("{server:?}")
-    };
-    assert_eq!(
-        (command.as_str(), args.as_slice()),
-        ("server", ["-v".to_owned()].as_slice())
-    );
+    let Transport::Stdio { command, args, env } = &server.transport else { panic!("{server:?}") };
+    assert_eq!((command.as_str(), args.as_slice()), ("server", ["-v".to_owned()].as_slice()));
     assert_eq!(env["TOKEN"].expose(), "t0ken");
-    assert_eq!(
-        server.tool_metadata["x.y"].data_sensitivity,
-        Some(Sensitivity::High)
-    );
+    assert_eq!(server.tool_metadata["x.y"].data_sensitivity, Some(Sensitivity::High));
     assert_eq!(server.roots[0].uri, "file:///srv");
     assert_eq!(server.elicitation_timeout_secs, 5);
-    assert!(matches!(
-        mcp.servers[2].transport,
-        Transport::Builtin(Builtin::Web)
-    ));
+    assert!(matches!(mcp.servers[2].transport, Transport::Builtin(Builtin::Web)));
 }
 
 #[test]
 fn fills_in_defaults() {
-    let Config {
-        gateway,
-        policy,
-        content_trust,
-        provenance,
-        mcp,
-    } = parse(&format!("{POLICY}{SERVERS}")).config;
+    let Config { gateway, policy, content_trust, provenance, mcp } = parse(&format!("{POLICY}{SERVERS}")).config;
     assert_eq!(gateway.listen.to_string(), "127.0.0.1:8970");
     assert_eq!(gateway.max_body_bytes, 4_194_304);
     assert_eq!(gateway.body_timeout, Duration::from_secs(30));
@@ -285,11 +222,7 @@ fn fills_in_defaults() {
 
 #[test]
 fn an_empty_list_of_servers_is_not_filled() {
-    let policy = parse(&format!(
-        "[policy]\nroles = [{{ name = 'a', servers = [] }}]\n{SERVERS}"
-    ))
-    .config
-    .policy;
+    let policy = parse(&format!("[policy]\nroles = [{{ name = 'a', servers = [] }}]\n{SERVERS}")).config.policy;
     assert!(policy.roles[0].servers.is_empty());
 }
 
@@ -300,10 +233,7 @@ fn names_the_nearest_key_at_every_level() {
     let lines: Vec<&str> = EVERYTHING.lines().collect();
     let mut tried = 0;
     for path in all_keys() {
-        let (line, _) = parsed
-            .places
-            .locate(&path)
-            .unwrap_or_else(|| panic!("{path}"));
+        let (line, _) = parsed.places.locate(&path).unwrap_or_else(|| panic!("{path}"));
         let key = path.rsplit('.').next().unwrap();
         let misspelt = format!("{key}x");
         let mut text: Vec<String> = lines.iter().map(ToString::to_string).collect();
@@ -313,10 +243,7 @@ fn names_the_nearest_key_at_every_level() {
         let message = format!("unknown key `{misspelt}`, did you mean `{key}`?");
         let found = problems.iter().find(|problem| problem.message == message);
         let found = found.unwrap_or_else(|| panic!("{path}: {problems:#?}"));
-        assert_eq!(
-            (found.place.as_str(), found.line),
-            (format!("{path}x").as_str(), Some(line))
-        );
+        assert_eq!((found.place.as_str(), found.line), (format!("{path}x").as_str(), Some(line)));
         tried += 1;
     }
     assert!(tried > 50, "{tried}");
@@ -328,20 +255,10 @@ fn all_keys() -> Vec<String> {
     add_keys("", ROOT, &mut keys);
     // Tables whose names stand in several headers, and the other ways to reach a server.
     let headers = ["gateway", "policy", "content_trust", "provenance", "mcp"];
-    let elsewhere = [
-        "gateway.api_keys",
-        "policy.roles",
-        "policy.roles[0].argument_allowlists",
-    ];
-    let elsewhere = elsewhere.into_iter().chain([
-        "mcp.servers",
-        "content_trust.store",
-        "content_trust.store.path",
-    ]);
+    let elsewhere = ["gateway.api_keys", "policy.roles", "policy.roles[0].argument_allowlists"];
+    let elsewhere = elsewhere.into_iter().chain(["mcp.servers", "content_trust.store", "content_trust.store.path"]);
     let skip: Vec<_> = headers.into_iter().chain(elsewhere).collect();
-    keys.retain(|key| {
-        !skip.contains(&key.as_str()) && !key.contains("transport.http") && !key.contains("builtin")
-    });
+    keys.retain(|key| !skip.contains(&key.as_str()) && !key.contains("transport.http") && !key.contains("builtin"));
     keys
 }
 
@@ -364,50 +281,31 @@ fn add_keys(path: &str, fields: &[Field], keys: &mut Vec<String>) {
 
 /// The key itself, not a longer one that ends with it.
 fn position_of(line: &str, key: &str) -> usize {
-    let is_whole = |at: &usize| {
-        !line[..*at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
-    };
-    line.match_indices(&format!("{key} ="))
-        .map(|(at, _)| at)
-        .find(is_whole)
-        .unwrap_or_else(|| panic!("{line}, {key}"))
+    let is_whole = |at: &usize| !line[..*at].ends_with(|before: char| before.is_alphanumeric() || before == '_');
+    line.match_indices(&format!("{key} =")).map(|(at, _)| at).find(is_whole).unwrap_or_else(|| panic!("{line}, {key}"))
 }
 
 #[test]
 fn refuses_unknown_keys() {
     let cases: &[Case<'_>] = &[
-        (
-            "top level",
-            "[gatway]\nshadow = true\n",
-            &["1:2 gatway: unknown key `gatway`, did you mean `gateway`?"],
-        ),
-        (
-            "top level, required",
-            "[polcy]\nroles = []\n",
-            &["1:2 polcy: unknown key `polcy`, did you mean `policy`?"],
-        ),
+        ("top level", "[gatway]\nshadow = true\n", &["1:2 gatway: unknown key `gatway`, did you mean `gateway`?"]),
+        ("top level, required", "[polcy]\nroles = []\n", &["1:2 polcy: unknown key `polcy`, did you mean `policy`?"]),
         (
             "none near",
             "[gateway]\ncolour = 1\n",
-            &[
-                "2:1 gateway.colour: unknown key `colour`, known are `listen`, `max_body_bytes`, `body_timeout`, \
-               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`",
-            ],
+            &["2:1 gateway.colour: unknown key `colour`, known are `listen`, `max_body_bytes`, `body_timeout`, \
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`"],
         ),
         (
             "hyphens and capitals",
             "[gateway]\nMax-Body-Bytes = 1\n",
-            &[
-                "2:1 gateway.Max-Body-Bytes: unknown key `Max-Body-Bytes`, did you mean `max_body_bytes`?",
-            ],
+            &["2:1 gateway.Max-Body-Bytes: unknown key `Max-Body-Bytes`, did you mean `max_body_bytes`?"],
         ),
         (
             "quoted",
             "[gateway]\n\"a.b\" = 1\n",
-            &[
-                "2:1 gateway.\"a.b\": unknown key `a.b`, known are `listen`, `max_body_bytes`, `body_timeout`, \
-               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`",
-            ],
+            &["2:1 gateway.\"a.b\": unknown key `a.b`, known are `listen`, `max_body_bytes`, `body_timeout`, \
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`"],
         ),
         (
             "two of one meaning",
@@ -422,18 +320,10 @@ fn refuses_unknown_keys() {
                 "2:11 gateway.shadow: expected true or false, found an integer",
             ],
         ),
-        (
-            "dotted",
-            "gateway.shadows = true\n",
-            &["1:9 gateway.shadows: unknown key `shadows`, did you mean `shadow`?"],
-        ),
+        ("dotted", "gateway.shadows = true\n", &["1:9 gateway.shadows: unknown key `shadows`, did you mean `shadow`?"]),
     ];
     for case in cases {
-        let after = if case.1.starts_with("[polcy]") {
-            SERVERS.to_owned()
-        } else {
-            format!("{POLICY}{SERVERS}")
-        };
+        let after = if case.1.starts_with("[polcy]") { SERVERS.to_owned() } else { format!("{POLICY}{SERVERS}") };
         check(&[*case], &after);
     }
 }
@@ -442,21 +332,10 @@ fn refuses_unknown_keys() {
 fn displays_as_a_line_of_text() {
     let text = "[policy]\n[[policy.roles]]\nname = 'a'\nalow = ['x']\n";
     let problems = Config::parse(&format!("{text}{SERVERS}")).unwrap_err();
-    let [problem] = problems.as_slice() else {
-        panic!("{problems:?}")
-    };
-    assert_eq!(
-        problem.to_string(),
-        "line 4, policy.roles[0].alow: unknown key `alow`, did you mean `allow`?"
-    );
-    assert_eq!(
-        Problem::new("mcp", "missing key `mcp`").to_string(),
-        "mcp: missing key `mcp`"
-    );
-    assert_eq!(
-        Problem::new("", "wrong").at(Some((3, 1))).to_string(),
-        "line 3: wrong"
-    );
+    let [problem] = problems.as_slice() else { panic!("{problems:?}") };
+    assert_eq!(problem.to_string(), "line 4, policy.roles[0].alow: unknown key `alow`, did you mean `allow`?");
+    assert_eq!(Problem::new("mcp", "missing key `mcp`").to_string(), "mcp: missing key `mcp`");
+    assert_eq!(Problem::new("", "wrong").at(Some((3, 1))).to_string(), "line 3: wrong");
     assert_eq!(Problem::new("", "wrong").to_string(), "wrong");
 }
 
@@ -468,31 +347,15 @@ fn refuses_what_is_not_toml() {
             "[gateway]\nshadow =\n",
             &["2:9 : not valid TOML: string values must be quoted, expected literal string"],
         ),
-        (
-            "duplicate key",
-            "[gateway]\nshadow = true\nshadow = true\n",
-            &["3:1 : duplicate key `shadow`"],
-        ),
-        (
-            "duplicate quoted key",
-            "[gateway]\nshadow = true\n'shadow' = 1\n",
-            &["3:1 : duplicate key `'shadow'`"],
-        ),
-        (
-            "duplicate table",
-            "[gateway]\n[gateway]\n",
-            &["2:2 : duplicate key `gateway`"],
-        ),
+        ("duplicate key", "[gateway]\nshadow = true\nshadow = true\n", &["3:1 : duplicate key `shadow`"]),
+        ("duplicate quoted key", "[gateway]\nshadow = true\n'shadow' = 1\n", &["3:1 : duplicate key `'shadow'`"]),
+        ("duplicate table", "[gateway]\n[gateway]\n", &["2:2 : duplicate key `gateway`"]),
         (
             "duplicate in an inline table",
             "gateway = { shadow = true, shadow = false }\n",
             &["1:28 : duplicate key `shadow`"],
         ),
-        (
-            "duplicate by dots",
-            "gateway.shadow = true\n[gateway]\nshadow = true\n",
-            &["2:2 : duplicate key `gateway`"],
-        ),
+        ("duplicate by dots", "gateway.shadow = true\n[gateway]\nshadow = true\n", &["2:2 : duplicate key `gateway`"]),
         (
             "unquoted secret",
             "[[gateway.api_keys]]\nkey = k-s3cret\n",
@@ -510,19 +373,11 @@ fn counts_lines_and_columns() {
         "5:9 gateway.allowed_hosts[1]: `/` is no host, such as `gateway.example` or `gateway.example:8970`",
         "7:10 gateway.shadow: expected true or false, found an integer",
     ];
-    let expected = [
-        expected[0].to_owned(),
-        expected[1].replace("[1]", "[2]"),
-        expected[2].to_owned(),
-    ];
+    let expected = [expected[0].to_owned(), expected[1].replace("[1]", "[2]"), expected[2].to_owned()];
     let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
     let crlf = text.replace('\n', "\r\n");
     let bom = format!("\u{feff}{text}");
-    let cases = [
-        ("LF", text, &*expected),
-        ("CRLF", crlf.as_str(), &*expected),
-        ("BOM", bom.as_str(), &*expected),
-    ];
+    let cases = [("LF", text, &*expected), ("CRLF", crlf.as_str(), &*expected), ("BOM", bom.as_str(), &*expected)];
     check(&cases, &format!("{POLICY}{SERVERS}"));
     check(
         &[(
@@ -549,16 +404,8 @@ fn counts_lines_and_columns() {
 #[test]
 fn refuses_wrong_types() {
     let cases: &[Case<'_>] = &[
-        (
-            "table",
-            "gateway = 1\n",
-            &["1:11 gateway: expected a table, found an integer"],
-        ),
-        (
-            "string",
-            "[gateway]\nlisten = 8970\n",
-            &["2:10 gateway.listen: expected a string, found an integer"],
-        ),
+        ("table", "gateway = 1\n", &["1:11 gateway: expected a table, found an integer"]),
+        ("string", "[gateway]\nlisten = 8970\n", &["2:10 gateway.listen: expected a string, found an integer"]),
         (
             "integer",
             "[gateway]\nmax_body_bytes = 1.5\n",
@@ -574,11 +421,7 @@ fn refuses_wrong_types() {
             "[gateway]\nallowed_hosts = ['x', []]\n",
             &["2:23 gateway.allowed_hosts[1]: expected a string, found an array"],
         ),
-        (
-            "word",
-            "[gateway]\ndenial = true\n",
-            &["2:10 gateway.denial: expected a string, found a boolean"],
-        ),
+        ("word", "[gateway]\ndenial = true\n", &["2:10 gateway.denial: expected a string, found a boolean"]),
         (
             "secret",
             "[[gateway.api_keys]]\nkey = 1234\nsubject = 'x'\nroles = ['a']\n",
@@ -592,22 +435,12 @@ fn refuses_wrong_types() {
     ];
     check(cases, &format!("{POLICY}{SERVERS}"));
     let cases: &[Case<'_>] = &[
-        (
-            "roles",
-            "[policy]\nroles = 'a'\n",
-            &["2:9 policy.roles: expected an array, found a string"],
-        ),
-        (
-            "role",
-            "[policy]\nroles = ['a']\n",
-            &["2:10 policy.roles[0]: expected a table, found a string"],
-        ),
+        ("roles", "[policy]\nroles = 'a'\n", &["2:9 policy.roles: expected an array, found a string"]),
+        ("role", "[policy]\nroles = ['a']\n", &["2:10 policy.roles[0]: expected a table, found a string"]),
         (
             "rule",
             "[policy]\nroles = [{ name = 'a', argument_allowlists = [{ tool = 't', argument = 1 }] }]\n",
-            &[
-                "2:72 policy.roles[0].argument_allowlists[0].argument: expected a string, found an integer",
-            ],
+            &["2:72 policy.roles[0].argument_allowlists[0].argument: expected a string, found an integer"],
         ),
     ];
     let key = "[[gateway.api_keys]]\nkey = 'k'\nsubject = 's'\nroles = ['a']\n";
@@ -616,41 +449,14 @@ fn refuses_wrong_types() {
 
 #[test]
 fn refuses_what_is_missing() {
-    check(
-        &[(
-            "everything",
-            "",
-            &[
-                "-:- policy: missing key `policy`",
-                "-:- mcp: missing key `mcp`",
-            ],
-        )],
-        "",
-    );
-    check(
-        &[(
-            "servers",
-            "[mcp]\n",
-            &["1:1 mcp.servers: missing key `servers`"],
-        )],
-        POLICY,
-    );
-    check(
-        &[(
-            "a server",
-            "mcp = { servers = [] }\n",
-            &["1:19 mcp.servers: must not be empty"],
-        )],
-        POLICY,
-    );
+    check(&[("everything", "", &["-:- policy: missing key `policy`", "-:- mcp: missing key `mcp`"])], "");
+    check(&[("servers", "[mcp]\n", &["1:1 mcp.servers: missing key `servers`"])], POLICY);
+    check(&[("a server", "mcp = { servers = [] }\n", &["1:19 mcp.servers: must not be empty"])], POLICY);
     check(
         &[(
             "a server's keys",
             "[[mcp.servers]]\n",
-            &[
-                "1:1 mcp.servers[0].id: missing key `id`",
-                "1:1 mcp.servers[0].transport: missing key `transport`",
-            ],
+            &["1:1 mcp.servers[0].id: missing key `id`", "1:1 mcp.servers[0].transport: missing key `transport`"],
         )],
         POLICY,
     );
@@ -665,11 +471,7 @@ fn refuses_what_is_missing() {
     )];
     check(cases, &format!("{POLICY}{SERVERS}"));
     check(
-        &[(
-            "a role's name",
-            "[policy]\nroles = [{}]\n",
-            &["2:10 policy.roles[0].name: missing key `name`"],
-        )],
+        &[("a role's name", "[policy]\nroles = [{}]\n", &["2:10 policy.roles[0].name: missing key `name`"])],
         SERVERS,
     );
 }
@@ -680,36 +482,20 @@ fn checks_the_gateway() {
         (
             "listen",
             "[gateway]\nlisten = 'localhost'\n",
-            &[
-                "2:10 gateway.listen: `localhost` is no address with a port, such as `127.0.0.1:8970`",
-            ],
+            &["2:10 gateway.listen: `localhost` is no address with a port, such as `127.0.0.1:8970`"],
         ),
-        (
-            "no bytes",
-            "[gateway]\nmax_body_bytes = 0\n",
-            &["2:18 gateway.max_body_bytes: `0` is less than 1"],
-        ),
-        (
-            "fewer bytes",
-            "[gateway]\nmax_body_bytes = -1\n",
-            &["2:18 gateway.max_body_bytes: `-1` is less than 1"],
-        ),
+        ("no bytes", "[gateway]\nmax_body_bytes = 0\n", &["2:18 gateway.max_body_bytes: `0` is less than 1"]),
+        ("fewer bytes", "[gateway]\nmax_body_bytes = -1\n", &["2:18 gateway.max_body_bytes: `-1` is less than 1"]),
         (
             "too many bytes",
             "[gateway]\nmax_body_bytes = 99999999999999999999\n",
             &["2:18 gateway.max_body_bytes: `99999999999999999999` is out of range"],
         ),
-        (
-            "hexadecimal bytes",
-            "[gateway]\nmax_body_bytes = 0x1_000\n",
-            &[],
-        ),
+        ("hexadecimal bytes", "[gateway]\nmax_body_bytes = 0x1_000\n", &[]),
         (
             "body timeout",
             "[gateway]\nbody_timeout = '30'\n",
-            &[
-                "2:16 gateway.body_timeout: `30` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`",
-            ],
+            &["2:16 gateway.body_timeout: `30` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`"],
         ),
         (
             "denial",
@@ -719,9 +505,7 @@ fn checks_the_gateway() {
         (
             "wildcard host",
             "[gateway]\nallowed_hosts = ['*']\n",
-            &[
-                "2:18 gateway.allowed_hosts[0]: `*` is no host, such as `gateway.example` or `gateway.example:8970`",
-            ],
+            &["2:18 gateway.allowed_hosts[0]: `*` is no host, such as `gateway.example` or `gateway.example:8970`"],
         ),
         (
             "origin with a slash",
@@ -772,10 +556,7 @@ fn checks_api_keys() {
         (
             "two blank keys",
             "api_keys = [{ key = '', subject = 's', roles = ['a'] }, { key = '', subject = 's', roles = ['a'] }]",
-            &[
-                "2:21 gateway.api_keys[0].key: must not be blank",
-                "2:65 gateway.api_keys[1].key: must not be blank",
-            ],
+            &["2:21 gateway.api_keys[0].key: must not be blank", "2:65 gateway.api_keys[1].key: must not be blank"],
         ),
         (
             "key that no header carries",
@@ -812,19 +593,12 @@ fn checks_api_keys() {
         (
             "nearly a role",
             "api_keys = [{ key = 'k', subject = 's', roles = ['A'] }]",
-            &[
-                "2:50 gateway.api_keys[0].roles[0]: no role of the policy is named `A`, did you mean `a`?",
-            ],
+            &["2:50 gateway.api_keys[0].roles[0]: no role of the policy is named `A`, did you mean `a`?"],
         ),
     ];
-    let cases: Vec<_> = cases
-        .iter()
-        .map(|(name, text, expected)| (*name, format!("[gateway]\n{text}\n"), *expected))
-        .collect();
-    let cases: Vec<_> = cases
-        .iter()
-        .map(|(name, text, expected)| (*name, text.as_str(), *expected))
-        .collect();
+    let cases: Vec<_> =
+        cases.iter().map(|(name, text, expected)| (*name, format!("[gateway]\n{text}\n"), *expected)).collect();
+    let cases: Vec<_> = cases.iter().map(|(name, text, expected)| (*name, text.as_str(), *expected)).collect();
     check(&cases, &format!("{POLICY}{SERVERS}"));
     check(
         &[(
@@ -847,26 +621,16 @@ fn checks_server_ids() {
         (fine.as_str(), None),
         ("", Some("it is empty")),
         (long.as_str(), Some("it is longer than 64 characters")),
-        (
-            "a.b",
-            Some("it holds more than ascii letters, digits, `_` and `-`"),
-        ),
-        (
-            "a/b",
-            Some("it holds more than ascii letters, digits, `_` and `-`"),
-        ),
-        (
-            "é",
-            Some("it holds more than ascii letters, digits, `_` and `-`"),
-        ),
+        ("a.b", Some("it holds more than ascii letters, digits, `_` and `-`")),
+        ("a/b", Some("it holds more than ascii letters, digits, `_` and `-`")),
+        ("é", Some("it holds more than ascii letters, digits, `_` and `-`")),
         ("a__b", Some("it holds `__`")),
         ("_a", Some("it begins or ends with `_`")),
         ("a_", Some("it begins or ends with `_`")),
     ];
     for (id, why) in cases {
         let text = format!("[[mcp.servers]]\nid = '{id}'\ntransport.builtin = 'web'\n");
-        let expected =
-            why.map(|why| format!("2:6 mcp.servers[0].id: `{id}` is no server id: {why}"));
+        let expected = why.map(|why| format!("2:6 mcp.servers[0].id: `{id}` is no server id: {why}"));
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
         check(&[(id, &text, &expected)], POLICY);
     }
@@ -883,26 +647,12 @@ fn checks_urls() {
         ("http://host/a%20b/", None),
         (
             "https://host/mcp",
-            Some(
-                "https comes with the `upstream` feature of a later release; this one speaks `http://`",
-            ),
+            Some("https comes with the `upstream` feature of a later release; this one speaks `http://`"),
         ),
-        (
-            "https://user:s3cret@host/mcp",
-            Some("a server's url has no user name or password, but this one holds `@`"),
-        ),
-        (
-            "http://user:s3cret@host/mcp",
-            Some("a server's url has no user name or password, but this one holds `@`"),
-        ),
-        (
-            "http://host/mcp?key=s3cret",
-            Some("a server's url has no query, but this one holds `?`"),
-        ),
-        (
-            "http://host/mcp#s3cret",
-            Some("a server's url has no fragment, but this one holds `#`"),
-        ),
+        ("https://user:s3cret@host/mcp", Some("a server's url has no user name or password, but this one holds `@`")),
+        ("http://user:s3cret@host/mcp", Some("a server's url has no user name or password, but this one holds `@`")),
+        ("http://host/mcp?key=s3cret", Some("a server's url has no query, but this one holds `?`")),
+        ("http://host/mcp#s3cret", Some("a server's url has no fragment, but this one holds `#`")),
         ("ftp://host", Some("a server's url begins with `http://`")),
         ("host", Some("a server's url begins with `http://`")),
         ("/mcp", Some("a server's url begins with `http://`")),
@@ -916,8 +666,7 @@ fn checks_urls() {
         ("http://ho st/mcp", Some(shape)),
     ];
     for (url, why) in cases {
-        let text =
-            format!("[[mcp.servers]]\nid = 's'\ntimeout = '1s'\ntransport.http.url = '{url}'\n");
+        let text = format!("[[mcp.servers]]\nid = 's'\ntimeout = '1s'\ntransport.http.url = '{url}'\n");
         let expected = why.map(|why| format!("4:22 mcp.servers[0].transport.http.url: {why}"));
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
         check(&[(url, &text, &expected)], POLICY);
@@ -933,11 +682,7 @@ fn reads_the_parts_of_a_url() {
     ];
     for (text, expected) in cases {
         let url = HttpUrl::parse(text).unwrap();
-        assert_eq!(
-            (url.host(), url.port(), url.path(), url.authority().as_str()),
-            expected,
-            "{text}"
-        );
+        assert_eq!((url.host(), url.port(), url.path(), url.authority().as_str()), expected, "{text}");
         assert_eq!(url.uri().scheme_str(), Some("http"));
     }
 }
@@ -952,17 +697,11 @@ fn checks_servers() {
                 "1:1 mcp.servers[0].timeout: missing key `timeout`: an http server needs one, such as `timeout = \"30s\"`",
             ],
         ),
-        (
-            "stdio without timeout",
-            "transport.stdio.command = 'x'",
-            &[],
-        ),
+        ("stdio without timeout", "transport.stdio.command = 'x'", &[]),
         (
             "timeout without unit",
             "transport.builtin = 'web'\ntimeout = '30'",
-            &[
-                "4:11 mcp.servers[0].timeout: `30` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`",
-            ],
+            &["4:11 mcp.servers[0].timeout: `30` is no duration such as `500ms`, `30s`, `2m`, `12h` or `7d`"],
         ),
         (
             "number as timeout",
@@ -997,9 +736,7 @@ fn checks_servers() {
         (
             "unknown transport",
             "transport = { websocket = {} }",
-            &[
-                "3:15 mcp.servers[0].transport.websocket: unknown key `websocket`, known are `http`, `stdio`, `builtin`",
-            ],
+            &["3:15 mcp.servers[0].transport.websocket: unknown key `websocket`, known are `http`, `stdio`, `builtin`"],
         ),
         (
             "unknown builtin",
@@ -1029,9 +766,7 @@ fn checks_servers() {
         (
             "variable's name",
             "transport = { stdio = { command = 'x', env = { 'A=B' = 's3cret' } } }",
-            &[
-                "3:48 mcp.servers[0].transport.stdio.env.\"A=B\": `A=B` is no name of an environment variable",
-            ],
+            &["3:48 mcp.servers[0].transport.stdio.env.\"A=B\": `A=B` is no name of an environment variable"],
         ),
         (
             "variable's type",
@@ -1061,9 +796,7 @@ fn checks_servers() {
         (
             "unknown key of a tool's metadata",
             "transport.builtin = 'web'\ntool_metadata = { t = { capability = [] } }",
-            &[
-                "4:25 mcp.servers[0].tool_metadata.t.capability: unknown key `capability`, did you mean `capabilities`?",
-            ],
+            &["4:25 mcp.servers[0].tool_metadata.t.capability: unknown key `capability`, did you mean `capabilities`?"],
         ),
     ];
     for (name, text, expected) in cases {
@@ -1090,11 +823,7 @@ fn checks_what_parts_say_of_each_other() {
                 "2:10 policy.roles[0]: names no `servers`, and several are configured; `servers = [\"*\"]` stands for all",
             ],
         ),
-        (
-            "globs",
-            "[policy]\nroles = [{ name = 'a', servers = ['t*', 's'] }]\n",
-            &[],
-        ),
+        ("globs", "[policy]\nroles = [{ name = 'a', servers = ['t*', 's'] }]\n", &[]),
         (
             "unknown server",
             "[policy]\nroles = [{ name = 'a', servers = ['s', 'tea', 'x'] }]\n",
@@ -1151,9 +880,7 @@ fn checks_content_trust() {
         (
             "sink",
             "on_tainted_sink = 'denied'",
-            &[
-                "2:19 content_trust.on_tainted_sink: unknown value `denied`, known are `deny`, `flag`",
-            ],
+            &["2:19 content_trust.on_tainted_sink: unknown value `denied`, known are `deny`, `flag`"],
         ),
         (
             "blank entries",
@@ -1166,21 +893,13 @@ fn checks_content_trust() {
                 "6:24 content_trust.trusted_mcp_servers[0]: must not be blank",
             ],
         ),
-        (
-            "capacity",
-            "store = { capacity = 0 }",
-            &["2:22 content_trust.store.capacity: `0` is less than 1"],
-        ),
+        ("capacity", "store = { capacity = 0 }", &["2:22 content_trust.store.capacity: `0` is less than 1"]),
         (
             "kind",
             "store = { kind = 'rediss' }",
             &["2:18 content_trust.store.kind: unknown value `rediss`, did you mean `redis`?"],
         ),
-        (
-            "redis",
-            "store = { kind = 'redis', url = 'redis://127.0.0.1:6379/0' }",
-            &[],
-        ),
+        ("redis", "store = { kind = 'redis', url = 'redis://127.0.0.1:6379/0' }", &[]),
         (
             "redis without url",
             "store = { kind = 'redis' }",
@@ -1196,11 +915,7 @@ fn checks_content_trust() {
             "store = { kind = 'redis', url = 'http://:s3cret@h' }",
             &["2:33 content_trust.store.url: not an address such as `redis://127.0.0.1:6379/0`"],
         ),
-        (
-            "file",
-            "store = { kind = 'file', path = 'taint.journal' }",
-            &[],
-        ),
+        ("file", "store = { kind = 'file', path = 'taint.journal' }", &[]),
         (
             "file without path",
             "store = { kind = 'file' }",
@@ -1221,17 +936,11 @@ fn checks_content_trust() {
 #[test]
 fn checks_provenance() {
     let cases: &[Case<'_>] = &[
-        (
-            "fence",
-            "[provenance]\nfence = 'of'\n",
-            &["2:9 provenance.fence: unknown value `of`, did you mean `off`?"],
-        ),
+        ("fence", "[provenance]\nfence = 'of'\n", &["2:9 provenance.fence: unknown value `of`, did you mean `off`?"]),
         (
             "structured content",
             "[provenance]\nstructured_content = 'text-only'\n",
-            &[
-                "2:22 provenance.structured_content: unknown value `text-only`, did you mean `text_only`?",
-            ],
+            &["2:22 provenance.structured_content: unknown value `text-only`, did you mean `text_only`?"],
         ),
     ];
     check(cases, &format!("{POLICY}{SERVERS}"));
@@ -1285,10 +994,7 @@ fn reads_durations() {
         ("12h", Ok(Duration::from_secs(43_200))),
         ("7d", Ok(Duration::from_secs(604_800))),
         ("0ms", Err("`0ms` is no time at all")),
-        (
-            "18446744073709551615d",
-            Err("`18446744073709551615d` is too long"),
-        ),
+        ("18446744073709551615d", Err("`18446744073709551615d` is too long")),
         ("", Err("no duration")),
         ("s", Err("no duration")),
         ("-1s", Err("no duration")),
@@ -1329,35 +1035,17 @@ fn finds_the_nearest_word() {
 #[test]
 fn locates_paths() {
     let places = parse(EVERYTHING).places;
-    let line = |text: &str| {
-        EVERYTHING
-            .lines()
-            .position(|line| line.starts_with(text))
-            .unwrap()
-            + 1
-    };
+    let line = |text: &str| EVERYTHING.lines().position(|line| line.starts_with(text)).unwrap() + 1;
     let cases = [
         ("gateway", Some((2, 1))),
         ("gateway.listen", Some((3, 10))),
         ("gateway.allowed_hosts[1]", Some((8, 37))),
         ("policy.roles[0]", Some((line("[[policy.roles]]"), 1))),
-        (
-            "policy.roles[0].argument_allowlists[0].allowed[0]",
-            Some((line("allowed ="), 12)),
-        ),
-        (
-            "policy.roles[0].argument_allowlists[0].nothing",
-            Some((line("[[policy.roles.arg"), 1)),
-        ),
+        ("policy.roles[0].argument_allowlists[0].allowed[0]", Some((line("allowed ="), 12))),
+        ("policy.roles[0].argument_allowlists[0].nothing", Some((line("[[policy.roles.arg"), 1))),
         ("policy.roles[0].allow[7]", Some((line("allow ="), 9))),
-        (
-            "policy.roles[9].allow[0]",
-            Some((line("[[policy.roles]]"), 1)),
-        ),
-        (
-            "mcp.servers[0].tool_metadata.\"x.y\".capabilities[0]",
-            Some((line("tool_metadata"), 72)),
-        ),
+        ("policy.roles[9].allow[0]", Some((line("[[policy.roles]]"), 1))),
+        ("mcp.servers[0].tool_metadata.\"x.y\".capabilities[0]", Some((line("tool_metadata"), 72))),
         ("mcp", Some((line("[[mcp.servers]]"), 3))),
         ("nothing", None),
         ("nothing.at[0].all", None),
@@ -1367,10 +1055,7 @@ fn locates_paths() {
         assert_eq!(places.locate(path), expected, "{path}");
     }
     let problem = places.problem("policy.roles[0].allow[0]", "wrong");
-    assert_eq!(
-        problem.to_string(),
-        format!("line {}, policy.roles[0].allow[0]: wrong", line("allow ="))
-    );
+    assert_eq!(problem.to_string(), format!("line {}, policy.roles[0].allow[0]: wrong", line("allow =")));
     assert!(places.contains("gateway.listen") && !places.contains("gateway.listen[0]"));
 }
 
@@ -1381,13 +1066,9 @@ fn tells_what_is_not_enforced() {
     let server = |rest: &str| format!("{POLICY}[[mcp.servers]]\nid = 's'\n{rest}\n");
     let setting = |setting: &str| server(&format!("{trusted}{setting}"));
     let level = "is not enforced by this release; write `trust_level = \"trusted\"` if that is what is meant";
-    let removed = |name: &str| {
-        format!("8:1 {name}: `{name}` is not enforced by this release; remove it to start")
-    };
+    let removed = |name: &str| format!("8:1 {name}: `{name}` is not enforced by this release; remove it to start");
     let of_server = |name: &str, column: usize| {
-        format!(
-            "9:{column} mcp.servers[0].{name}: `{name}` is not enforced by this release; remove it to start"
-        )
+        format!("9:{column} mcp.servers[0].{name}: `{name}` is not enforced by this release; remove it to start")
     };
     let before = "\n\n\n\n\n\n\n";
     let cases = [
@@ -1434,18 +1115,9 @@ fn tells_what_is_not_enforced() {
 
 #[test]
 fn tells_all_that_is_not_enforced() {
-    let places: Vec<_> = parse(EVERYTHING)
-        .not_yet()
-        .into_iter()
-        .map(|problem| problem.place)
-        .collect();
-    let server = [
-        "transport.stdio",
-        "trust_level",
-        "tool_allowlist",
-        "allow_untrusted_without_allowlist",
-        "expected_tools",
-    ];
+    let places: Vec<_> = parse(EVERYTHING).not_yet().into_iter().map(|problem| problem.place).collect();
+    let server =
+        ["transport.stdio", "trust_level", "tool_allowlist", "allow_untrusted_without_allowlist", "expected_tools"];
     let server = server.into_iter().chain([
         "roots",
         "tool_metadata",
@@ -1475,19 +1147,9 @@ fn hides_secrets() {
 #[test]
 fn hides_secrets_in_problems() {
     let secrets = ["k-1", "t0ken", "p4ssw0rd"];
-    let mut texts: Vec<_> = (0..EVERYTHING.len())
-        .map(|end| EVERYTHING[..end].to_owned())
-        .collect();
-    for secret in [
-        "\"k-1\"",
-        "\"t0ken\"",
-        "\"redis://:p4ssw0rd@127.0.0.1:6379/0\"",
-    ] {
-        for found in [
-            secret.trim_matches('"').to_owned(),
-            format!("[{secret}]"),
-            format!("{secret} x"),
-        ] {
+    let mut texts: Vec<_> = (0..EVERYTHING.len()).map(|end| EVERYTHING[..end].to_owned()).collect();
+    for secret in ["\"k-1\"", "\"t0ken\"", "\"redis://:p4ssw0rd@127.0.0.1:6379/0\""] {
+        for found in [secret.trim_matches('"').to_owned(), format!("[{secret}]"), format!("{secret} x")] {
             texts.push(EVERYTHING.replace(secret, &found));
         }
         texts.push(EVERYTHING.replace("http://127.0.0.1:3001/mcp", secret.trim_matches('"')));
@@ -1495,10 +1157,7 @@ fn hides_secrets_in_problems() {
     for text in texts {
         for problem in Config::parse(&text).err().into_iter().flatten() {
             let shown = format!("{problem} {problem:?}");
-            assert!(
-                !secrets.iter().any(|secret| shown.contains(secret)),
-                "{shown}"
-            );
+            assert!(!secrets.iter().any(|secret| shown.contains(secret)), "{shown}");
         }
     }
 }
@@ -1506,22 +1165,16 @@ fn hides_secrets_in_problems() {
 /// The policy's keys are the library's to decide.
 #[test]
 fn knows_the_keys_of_the_policy() {
-    let mut rule =
-        ArgumentAllowlist::new_required("t", "a", ["x"]).with_deny_unknown_arguments(true);
+    let mut rule = ArgumentAllowlist::new_required("t", "a", ["x"]).with_deny_unknown_arguments(true);
     rule = rule.with_reject_control_chars(true);
-    let role = RoleConfig::new("a")
-        .with_description("d")
-        .with_argument_allowlist(rule);
+    let role = RoleConfig::new("a").with_description("d").with_argument_allowlist(rule);
     let policy = toml::Table::try_from(PolicyConfig::new().with_role(role)).unwrap();
     let role = policy["roles"][0].as_table().unwrap();
     let rule = role["argument_allowlists"][0].as_table().unwrap();
     let cases = [
         ("policy.", policy.keys().collect::<Vec<_>>()),
         ("policy.roles[0].", role.keys().collect()),
-        (
-            "policy.roles[0].argument_allowlists[0].",
-            rule.keys().collect(),
-        ),
+        ("policy.roles[0].argument_allowlists[0].", rule.keys().collect()),
     ];
     let mut known = Vec::new();
     add_keys("", ROOT, &mut known);
@@ -1548,9 +1201,6 @@ fn loads_files() {
     for problems in [invalid, Config::load(&file).map(drop)] {
         let problems = problems.unwrap_err();
         assert_eq!((problems.len(), problems[0].line), (1, None));
-        assert!(
-            problems[0].to_string().starts_with(&message),
-            "{problems:?}"
-        );
+        assert!(problems[0].to_string().starts_with(&message), "{problems:?}");
     }
 }

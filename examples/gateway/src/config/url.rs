@@ -21,9 +21,7 @@ impl HttpUrl {
     /// password.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some((found, what)) = excess(text) {
-            return Err(format!(
-                "a server's url has no {what}, but this one holds `{found}`"
-            ));
+            return Err(format!("a server's url has no {what}, but this one holds `{found}`"));
         }
         let uri: Uri = text.parse().map_err(|_| INVALID.to_owned())?;
         match uri.scheme() {
@@ -33,10 +31,7 @@ impl HttpUrl {
         }
         match uri.authority().cloned() {
             Some(authority) if is_complete(&authority) => Ok(Self { uri, authority }),
-            _ => Err(
-                "a server's url needs a host, and a port between 1 and 65535 if it names one"
-                    .to_owned(),
-            ),
+            _ => Err("a server's url needs a host, and a port between 1 and 65535 if it names one".to_owned()),
         }
     }
 
@@ -84,23 +79,17 @@ pub(super) fn check(text: &str) -> Result<(), String> {
 }
 
 const INVALID: &str = "not a url such as `http://127.0.0.1:3001/mcp`";
-const HTTPS: &str =
-    "https comes with the `upstream` feature of a later release; this one speaks `http://`";
+const HTTPS: &str = "https comes with the `upstream` feature of a later release; this one speaks `http://`";
 
 /// Looked for in the text, because `Uri` drops a fragment without a word.
 fn excess(text: &str) -> Option<(char, &'static str)> {
-    let parts = [
-        ('#', "fragment"),
-        ('?', "query"),
-        ('@', "user name or password"),
-    ];
+    let parts = [('#', "fragment"), ('?', "query"), ('@', "user name or password")];
     parts.into_iter().find(|(mark, _)| text.contains(*mark))
 }
 
 /// `Uri` takes a port out of range, and a host that is empty, for granted.
 fn is_complete(authority: &Authority) -> bool {
     let port = authority.as_str().strip_prefix(authority.host());
-    let port = port
-        .is_some_and(|port| port.is_empty() || authority.port_u16().is_some_and(|port| port > 0));
+    let port = port.is_some_and(|port| port.is_empty() || authority.port_u16().is_some_and(|port| port > 0));
     port && !authority.host().is_empty()
 }

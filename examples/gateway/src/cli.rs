@@ -1,0 +1,82 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use crate::check::{self, explain};
+use crate::config::{Config, Parsed, Problem};
+use crate::serve;
+
+/// A gateway that lets agents call the tools of MCP servers as far as their role permits.
+#[derive(Debug, Parser)]
+#[command(name = "gateway")]
+pub struct Arguments {
+    /// The configuration; without it, two built-in demo servers and three roles
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The address to listen on, instead of the configuration's; port 0 picks a free one
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Tells what is wrong or doubtful in the configuration: exits with 0 (clean), 1 (doubts) or 2 (errors)
+    #[arg(long)]
+    pub check: bool,
+    /// Tells what would become of a call, on each server: exits with 0 (allowed), 1 (denied) or 2 (errors)
+    #[arg(long, num_args = 3, value_names = ["ROLE", "TOOL", "JSON"], conflicts_with = "check")]
+    pub explain: Option<Vec<String>>,
+}
+
+/// The configuration of whoever has none.
+pub const DEMO: &str = include_str!("demo.toml");
+
+/// Does what the command line says.
+#[must_use]
+pub fn run(arguments: &Arguments) -> ExitCode {
+    let parsed = match &arguments.config {
+        Some(path) => Config::load(path),
+        None => Config::parse(DEMO),
+    };
+    let parsed = match parsed {
+        Ok(parsed) => parsed,
+        Err(problems) => return fail(&problems, arguments.check),
+    };
+    if arguments.check {
+        return check::report(&parsed);
+    }
+    match arguments.explain.as_deref() {
+        Some([role, tool, json]) => explain::report(&parsed, role, tool, json),
+        Some(_) => ExitCode::from(2),
+        None => start(parsed, arguments),
+    }
+}
+
+fn start(mut parsed: Parsed, arguments: &Arguments) -> ExitCode {
+    let problems = parsed.not_yet();
+    if !problems.is_empty() {
+        return fail(&problems, false);
+    }
+    if let Some(listen) = arguments.listen {
+        parsed.config.gateway.listen = listen;
+    }
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match serve::run(&parsed, arguments.config.is_none()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => fail(&[problem], false),
+    }
+}
+
+/// Problems go where whoever asked for them looks: standard output for `--check`, else standard error.
+fn fail(problems: &[Problem], asked: bool) -> ExitCode {
+    for problem in problems {
+        if asked {
+            println!("error: {problem}");
+        } else {
+            eprintln!("error: {problem}");
+        }
+    }
+    ExitCode::from(2)
+}

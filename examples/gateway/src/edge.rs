@@ -1,0 +1,174 @@
+//! Who may come in at all: hosts, origins, API keys.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use http::uri::Authority;
+use http::{Method, StatusCode, Uri};
+use subtle::ConstantTimeEq;
+use tower_toolgate::{Principal, Roles};
+
+use crate::config::{ApiKey, GatewayConfig};
+use crate::metrics::Metrics;
+
+/// The headers that tell the server behind the gateway who calls. Only the gateway sets them.
+pub(crate) const ROLE: HeaderName = HeaderName::from_static("x-toolgate-role");
+pub(crate) const PRINCIPAL: HeaderName = HeaderName::from_static("x-toolgate-principal");
+const OURS: &str = "x-toolgate-";
+
+/// What decides who may come in.
+#[derive(Clone, Debug)]
+pub struct Edge(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    keys: Vec<Caller>,
+    loopback: bool,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    metrics: Metrics,
+}
+
+#[derive(Clone, Debug)]
+struct Caller {
+    key: ApiKey,
+    roles: Roles,
+    principal: Principal,
+}
+
+impl Edge {
+    /// The edge of a gateway.
+    #[must_use]
+    pub fn new(config: &GatewayConfig, metrics: Metrics) -> Self {
+        let caller = |key: &ApiKey| {
+            // Blank subjects are found when the configuration is read.
+            let principal = Principal::new("api-key", key.subject.as_str()).ok()?;
+            Some(Caller { key: key.clone(), roles: Roles::from_iter(key.roles.iter().map(String::as_str)), principal })
+        };
+        let lower = |names: &[String]| names.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Self(Arc::new(Inner {
+            keys: config.api_keys.iter().filter_map(caller).collect(),
+            loopback: config.listen.ip().is_loopback(),
+            hosts: lower(&config.allowed_hosts),
+            origins: lower(&config.allowed_origins),
+            metrics,
+        }))
+    }
+
+    /// Whether a browser's page of this origin may call.
+    #[must_use]
+    pub fn permits_origin(&self, origin: &str) -> bool {
+        let listed = self.0.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
+        let local = || origin.parse::<Uri>().is_ok_and(|origin| origin.authority().is_some_and(is_loopback));
+        listed || self.0.loopback && local()
+    }
+
+    fn permits_host(&self, host: &str) -> bool {
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let listed =
+            |known: &String| known == &host.to_ascii_lowercase() || known == &authority.host().to_ascii_lowercase();
+        self.0.hosts.iter().any(listed) || self.0.loopback && is_loopback(&authority)
+    }
+
+    /// Looks at hosts and origins; both protect from pages that make a browser speak to this machine.
+    fn check_place(&self, request: &Request) -> Result<(), &'static str> {
+        let headers = request.headers();
+        let host = match single(headers, &HOST)? {
+            Some(host) => Some(host),
+            None => request.uri().authority().map(Authority::as_str),
+        };
+        if !host.is_some_and(|host| self.permits_host(host)) {
+            return Err("this host is not served");
+        }
+        match single(headers, &ORIGIN)? {
+            Some(origin) if !self.permits_origin(origin) => Err("this origin is not permitted"),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The caller with the key that a request carries. Every key is compared, each in constant time.
+    fn caller(&self, headers: &HeaderMap) -> Option<&Caller> {
+        let value = single(headers, &AUTHORIZATION).ok().flatten()?;
+        let (scheme, token) = value.split_once(' ')?;
+        let token = token.trim().as_bytes();
+        let same = |caller: &&Caller| bool::from(caller.key.key.expose().as_bytes().ct_eq(token));
+        let found = self.0.keys.iter().filter(same).collect::<Vec<_>>();
+        found.first().copied().filter(|_| scheme.eq_ignore_ascii_case("bearer"))
+    }
+}
+
+/// Refuses foreign hosts and origins with 403.
+pub async fn guard_place(State(edge): State<Edge>, request: Request, next: Next) -> Response {
+    match edge.check_place(&request) {
+        Ok(()) => next.run(request).await,
+        Err(reason) => refusal(StatusCode::FORBIDDEN, reason),
+    }
+}
+
+/// Refuses requests without a valid key with 401; puts roles and principal on the others.
+pub async fn authenticate(State(edge): State<Edge>, mut request: Request, next: Next) -> Response {
+    strip(request.headers_mut());
+    let Some(caller) = edge.caller(request.headers()) else {
+        edge.0.metrics.count_unauthorized();
+        let mut response = refusal(StatusCode::UNAUTHORIZED, "a valid key is required");
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        return response;
+    };
+    let (roles, principal) = (caller.roles.clone(), caller.principal.clone());
+    let names = roles.names().collect::<Vec<_>>().join(",");
+    set(request.headers_mut(), ROLE, &names);
+    set(request.headers_mut(), PRINCIPAL, principal.subject());
+    request.extensions_mut().insert(roles);
+    request.extensions_mut().insert(principal);
+    next.run(request).await
+}
+
+/// Removes what only the gateway may say.
+fn strip(headers: &mut HeaderMap) {
+    let ours: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with(OURS)).cloned().collect();
+    ours.iter().for_each(|name| {
+        headers.remove(name);
+    });
+}
+
+fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    // What no header can carry is left out: the server behind sees nobody rather than somebody else.
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, &'static str> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| "a header is not plain text"),
+        (Some(_), Some(_)) => Err("a header is repeated"),
+    }
+}
+
+fn is_loopback(authority: &Authority) -> bool {
+    let host = authority.host();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    // `user@localhost` has the host `localhost`, and is nobody's address.
+    !authority.as_str().contains('@')
+        && (host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()))
+}
+
+/// A JSON-RPC error without an id: nothing of the body has been read.
+fn refusal(status: StatusCode, message: &str) -> Response {
+    let error =
+        serde_json::json!({"jsonrpc": "2.0", "id": null, "error": {"code": status.as_u16(), "message": message}});
+    let mut response = Response::new(Body::from(error.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// The methods that a page may use.
+pub(crate) const CORS_METHODS: [Method; 3] = [Method::DELETE, Method::GET, Method::POST];

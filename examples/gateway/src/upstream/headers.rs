@@ -1,0 +1,47 @@
+//! What is passed on, in both directions.
+
+use http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+use http::uri::Authority;
+
+/// What concerns one connection only (RFC 9110, section 7.6.1), besides what `Connection` names.
+const HOP_BY_HOP: [HeaderName; 6] =
+    [CONNECTION, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
+
+/// The request's own credentials and place stay here; the server learns who calls from the gateway's headers.
+pub(super) fn for_server(headers: &mut HeaderMap, authority: &Authority) {
+    drop_hop_by_hop(headers);
+    remove_proxy(headers);
+    for name in [AUTHORIZATION, COOKIE, ORIGIN] {
+        headers.remove(name);
+    }
+    match HeaderValue::from_str(authority.as_str()) {
+        Ok(host) => headers.insert(HOST, host),
+        Err(_) => headers.remove(HOST),
+    };
+    // What comes back is to be read, not inflated.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+}
+
+pub(super) fn for_client(headers: &mut HeaderMap) {
+    drop_hop_by_hop(headers);
+    remove_proxy(headers);
+}
+
+fn remove_proxy(headers: &mut HeaderMap) {
+    let proxy: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("proxy-")).cloned().collect();
+    proxy.iter().for_each(|name| {
+        headers.remove(name);
+    });
+}
+
+fn drop_hop_by_hop(headers: &mut HeaderMap) {
+    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<_> = named.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
+    let named = named.into_iter().filter(|name: &HeaderName| *name != HOST);
+    for name in named.chain(HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
