@@ -10,7 +10,7 @@ use super::UpstreamFault;
 use crate::http::{BodyFault, HeadFault};
 use crate::json;
 use crate::message::{self, Call, Era, HeaderMismatch, Message, MessageKind};
-use crate::policy::Denied;
+use crate::policy::{Denied, short};
 
 /// A decision not to forward. Holds names, never values. Cheap to clone.
 ///
@@ -243,10 +243,10 @@ impl Subject {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Method(name) => write!(f, "method '{name}'"),
-            Self::Prompt(name) => write!(f, "prompt '{name}'"),
-            Self::Resource(uri) => write!(f, "resource '{uri}'"),
-            Self::Tool(name) => write!(f, "tool '{name}'"),
+            Self::Method(name) => write!(f, "method '{}'", name.escape_debug()),
+            Self::Prompt(name) => write!(f, "prompt '{}'", name.escape_debug()),
+            Self::Resource(uri) => write!(f, "resource '{}'", uri.escape_debug()),
+            Self::Tool(name) => write!(f, "tool '{}'", name.escape_debug()),
             Self::Unknown => f.write_str("this"),
         }
     }
@@ -275,14 +275,5 @@ fn write_denied(f: &mut fmt::Formatter<'_>, denied: &Denied, subject: &Subject) 
         | Denied::HostNotString { .. }
         | Denied::PositionalArguments
         | Denied::UriNotCanonical => write!(f, "{denied} for {subject}"),
-    }
-}
-
-/// The beginning of a name that the caller chose.
-fn short(name: &str) -> Box<str> {
-    const LONGEST: usize = 128;
-    match name.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()).into(),
-        None => name.into(),
     }
 }

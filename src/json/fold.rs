@@ -17,10 +17,6 @@ pub(crate) fn fold(name: &str) -> Box<str> {
 }
 
 fn folded(text: &str) -> impl Iterator<Item = char> {
-    text.chars().filter(|c| !c.is_control()).flat_map(|c| match c {
-        // The two characters outside ASCII whose simple folding is within it.
-        '\u{17F}' => 's'.to_lowercase(),
-        '\u{212A}' => 'k'.to_lowercase(),
-        other => other.to_lowercase(),
-    })
+    // Up and down again: what differs only by case in either direction becomes one, U+017F and U+212A included.
+    text.chars().filter(|c| !c.is_control()).flat_map(char::to_uppercase).flat_map(char::to_lowercase)
 }

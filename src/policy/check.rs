@@ -3,7 +3,7 @@
 use std::borrow::{Borrow, Cow};
 
 use super::compile::{ArgumentRule, Policy, Role, ToolRules};
-use super::decision::{Decision, Denied};
+use super::decision::{Decision, Denied, short};
 use super::glob::GlobSet;
 use super::uri;
 use crate::json::{Argument, Arguments, Kind, folds_onto, has_control};
@@ -41,6 +41,9 @@ impl Policy {
         server: Option<&str>,
         calls: &(impl Iterator<Item: Borrow<Call<'c>>> + Clone),
     ) -> Result<(), (Denied, usize)> {
+        if calls.clone().next().is_none() {
+            return Err((Denied::MethodNotAllowed, 0));
+        }
         let mut farthest = (Denied::RoleMissing, 0);
         for role in roles {
             let mut judged = calls.clone().map(|call| self.judge(role, server, call.borrow())).enumerate();
@@ -55,14 +58,17 @@ impl Policy {
         Err(farthest)
     }
 
-    /// The names of the arguments that some rule of a role is about, where it may call a tool at all.
+    /// The names of the arguments of a tool that some rule of a role is about, whether or not it may call the tool.
     pub fn ruled_arguments<'a>(&'a self, role: &str, tool: &str) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
-        let rules = self.compiled().roles.get(role).and_then(|role| role.rules.of(tool));
-        let names: Vec<Cow<'a, str>> = match rules {
+        let role = self.compiled().roles.get(role);
+        let mut names: Vec<Cow<'a, str>> = match role.and_then(|role| role.rules.of(tool)) {
             Some(Cow::Borrowed(rules)) => rules.arguments.keys().map(|name| Cow::Borrowed(&**name)).collect(),
             Some(Cow::Owned(rules)) => rules.arguments.keys().map(|name| Cow::Owned(name.to_string())).collect(),
             None => Vec::new(),
         };
+        if role.is_some_and(|role| role.hosts.is_some()) && !names.iter().any(|name| name == "host") {
+            names.push(Cow::Borrowed("host"));
+        }
         names.into_iter()
     }
 
@@ -84,7 +90,10 @@ impl Policy {
     }
 
     fn judge_tool(&self, role: &Role, tool: &str, arguments: Arguments<'_>) -> Verdict {
-        let host = role.hosts.as_ref().map(|hosts| host(hosts, arguments)).transpose()?;
+        let host = role.hosts.as_ref().map_or(Ok(()), |hosts| host(hosts, arguments));
+        if let Err(denied @ Denied::HostNotString { .. }) = host {
+            return Err(denied);
+        }
         if self.compiled().global_deny.matches(tool) {
             return Err(Denied::ToolGloballyDenied);
         }
@@ -94,9 +103,7 @@ impl Policy {
         if !role.allow.matches(tool) {
             return Err(Denied::ToolNotAllowed);
         }
-        if host == Some(false) {
-            return Err(Denied::HostNotAllowed);
-        }
+        host?;
         match role.rules.of(tool) {
             Some(_) if arguments.is_positional() => Err(Denied::PositionalArguments),
             Some(rules) => rules.judge(arguments),
@@ -106,22 +113,23 @@ impl Policy {
 }
 
 /// Whether the call's host, if it names one, is permitted. Nobody can opt out by another shape or spelling.
-fn host(hosts: &GlobSet, arguments: Arguments<'_>) -> Result<bool, Denied> {
+fn host(hosts: &GlobSet, arguments: Arguments<'_>) -> Verdict {
     if arguments.is_positional() {
         return Err(Denied::PositionalArguments);
     }
-    for argument in arguments.iter() {
-        let name = argument.name();
-        if name == "host" {
-            let host = argument.as_str().ok_or(Denied::HostNotString { kind: argument.kind() })?;
-            let host = host.map_err(|_| Denied::ArgumentNotUnicode { argument: "host".into() })?;
-            return Ok(hosts.matches(&host.to_ascii_lowercase()));
-        }
-        if folds_onto(&name, "host") {
-            return Err(Denied::ArgumentAmbiguous { argument: name.into() });
-        }
+    let host = arguments.get("host");
+    if let Some(host) = host.filter(|host| host.kind() != Kind::String) {
+        return Err(Denied::HostNotString { kind: host.kind() });
     }
-    Ok(true)
+    if let Some(other) = arguments.iter().find(|argument| folds_onto(&argument.name(), "host")) {
+        return Err(Denied::ArgumentAmbiguous { argument: short(&other.name()) });
+    }
+    match host.and_then(|host| host.as_str()) {
+        Some(Ok(host)) if hosts.matches(&host.to_ascii_lowercase()) => Ok(()),
+        Some(Ok(_)) => Err(Denied::HostNotAllowed),
+        Some(Err(_)) => Err(Denied::ArgumentNotUnicode { argument: "host".into() }),
+        None => Ok(()),
+    }
 }
 
 impl ToolRules {
@@ -134,8 +142,10 @@ impl ToolRules {
                     rule.judge(argument, self.strict)?;
                     present += usize::from(rule.required);
                 }
-                None if self.resembles_ruled(&name) => return Err(Denied::ArgumentAmbiguous { argument: name.into() }),
-                None if self.strict => return Err(Denied::ArgumentUnknown { argument: name.into() }),
+                None if self.resembles_ruled(&name) => {
+                    return Err(Denied::ArgumentAmbiguous { argument: short(&name) });
+                }
+                None if self.strict => return Err(Denied::ArgumentUnknown { argument: short(&name) }),
                 None => {}
             }
         }
@@ -143,15 +153,15 @@ impl ToolRules {
         if present == self.required.len() {
             return Ok(());
         }
-        let missing = self.required.iter().find(|name| arguments.get(name).is_none());
-        Err(Denied::ArgumentRequired { argument: missing.map_or_else(Box::default, |name| (**name).into()) })
+        let missing = self.required.iter().find(|(_, name)| arguments.get(name).is_none());
+        Err(Denied::ArgumentRequired { argument: missing.map_or_else(Box::default, |(_, name)| (**name).into()) })
     }
 }
 
 impl ArgumentRule {
     fn judge(&self, argument: Argument<'_>, strict: bool) -> Verdict {
         let kind = argument.kind();
-        let name = || Box::from(argument.name());
+        let name = || short(&argument.name());
         if strict && matches!(kind, Kind::Array | Kind::Object) {
             return Err(Denied::ArgumentStructured { argument: name(), kind });
         }

@@ -80,8 +80,8 @@ pub(super) struct ToolRules {
     pub(super) arguments: HashMap<Arc<str>, ArgumentRule>,
     /// The names of `arguments`, as lenient parsers fold them.
     folded: HashSet<Box<str>>,
-    /// The arguments that must be there, in the order of the configuration.
-    pub(super) required: Vec<Arc<str>>,
+    /// The arguments that must be there, with the places of their entries, in the order of the configuration.
+    pub(super) required: Vec<(usize, Arc<str>)>,
 }
 
 /// All that applies to one argument.
@@ -188,16 +188,16 @@ impl Rules {
                 continue;
             }
             if let Some(glob) = Glob::new(tool) {
-                rules.globs.push((glob, ToolRules::new(entries.iter().filter(|other| other.tool == tool))));
+                rules.globs.push((glob, ToolRules::new(entries, |other| other.tool == tool)));
             } else {
-                rules.exact.insert(tool.into(), ToolRules::new(entries.iter().filter(|other| selects(other, tool))));
+                rules.exact.insert(tool.into(), ToolRules::new(entries, |other| selects(other, tool)));
             }
         }
         Ok(rules)
     }
 }
 
-fn selects(entry: &ArgumentAllowlist, tool: &str) -> bool {
+pub(super) fn selects(entry: &ArgumentAllowlist, tool: &str) -> bool {
     Glob::new(&entry.tool).map_or(entry.tool == tool, |glob| glob.matches(tool))
 }
 
@@ -214,9 +214,9 @@ impl Rules {
 }
 
 impl ToolRules {
-    fn new<'a>(entries: impl Iterator<Item = &'a ArgumentAllowlist>) -> Self {
+    fn new(entries: &[ArgumentAllowlist], selected: impl Fn(&ArgumentAllowlist) -> bool) -> Self {
         let mut rules = Self::default();
-        for entry in entries {
+        for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| selected(entry)) {
             rules.strict |= entry.deny_unknown_arguments;
             let mut rule = ArgumentRule {
                 allowed: Vec::new(),
@@ -226,7 +226,11 @@ impl ToolRules {
             if !entry.allowed.is_empty() {
                 rule.allowed.push(Allowed::new(&entry.allowed));
             }
-            rules.add(&Arc::from(entry.argument.as_str()), &rule);
+            let argument = Arc::from(entry.argument.as_str());
+            rules.add(&argument, &rule);
+            if entry.required {
+                rules.require(place, argument);
+            }
         }
         rules
     }
@@ -234,6 +238,7 @@ impl ToolRules {
     fn and(mut self, other: &Self) -> Self {
         self.strict |= other.strict;
         other.arguments.iter().for_each(|(argument, rule)| self.add(argument, rule));
+        other.required.iter().for_each(|(place, argument)| self.require(*place, Arc::clone(argument)));
         self
     }
 
@@ -243,9 +248,14 @@ impl ToolRules {
         known.required |= rule.required;
         known.reject_control_chars |= rule.reject_control_chars;
         self.folded.insert(fold(argument));
-        if rule.required && !self.required.contains(argument) {
-            self.required.push(Arc::clone(argument));
+    }
+
+    fn require(&mut self, place: usize, argument: Arc<str>) {
+        match self.required.iter_mut().find(|(_, known)| *known == argument) {
+            Some((first, _)) => *first = place.min(*first),
+            None => self.required.push((place, argument)),
         }
+        self.required.sort_by_key(|(place, _)| *place);
     }
 
     /// Whether a name that no entry has is one that lenient parsers take for one that some entry has.

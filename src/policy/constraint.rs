@@ -20,7 +20,12 @@ impl Allowed {
 
     /// Whether a value's first word, or that word's basename, is listed. A value that a shell could not read is not.
     pub(super) fn permits(&self, value: &str) -> bool {
-        first_word(value).is_some_and(|word| self.lists(&word) || self.lists(basename(&word)))
+        first_word(value).is_some_and(|word| self.lists_word(&word))
+    }
+
+    /// Whether a word, or its basename, is listed.
+    pub(super) fn lists_word(&self, word: &str) -> bool {
+        self.lists(word) || self.lists(basename(word))
     }
 
     fn lists(&self, word: &str) -> bool {

@@ -162,19 +162,21 @@ impl Denied {
 
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The caller chose the name: in a log it must not begin a line of its own.
+        let argument = self.argument().unwrap_or_default().escape_debug();
         match self {
-            Self::ArgumentAmbiguous { argument } => write!(f, "argument '{argument}' resembles a ruled one"),
-            Self::ArgumentControl { argument } => write!(f, "argument '{argument}' has a control character"),
-            Self::ArgumentNotString { argument, kind } => {
+            Self::ArgumentAmbiguous { .. } => write!(f, "argument '{argument}' resembles a ruled one"),
+            Self::ArgumentControl { .. } => write!(f, "argument '{argument}' has a control character"),
+            Self::ArgumentNotString { kind, .. } => {
                 write!(f, "argument '{argument}' must be a string, not {}", kind.name())
             }
-            Self::ArgumentNotUnicode { argument } => write!(f, "argument '{argument}' has a lone surrogate"),
-            Self::ArgumentRequired { argument } => write!(f, "argument '{argument}' is required"),
-            Self::ArgumentStructured { argument, kind } => {
+            Self::ArgumentNotUnicode { .. } => write!(f, "argument '{argument}' has a lone surrogate"),
+            Self::ArgumentRequired { .. } => write!(f, "argument '{argument}' is required"),
+            Self::ArgumentStructured { kind, .. } => {
                 write!(f, "argument '{argument}' must not be an {}", kind.name())
             }
-            Self::ArgumentUnknown { argument } => write!(f, "argument '{argument}' is not permitted"),
-            Self::ArgumentValue { argument } => write!(f, "value of argument '{argument}' is not in the allowlist"),
+            Self::ArgumentUnknown { .. } => write!(f, "argument '{argument}' is not permitted"),
+            Self::ArgumentValue { .. } => write!(f, "value of argument '{argument}' is not in the allowlist"),
             Self::HostNotAllowed => f.write_str("argument 'host' is not among the permitted hosts"),
             Self::HostNotString { kind } => write!(f, "argument 'host' must be a string, not {}", kind.name()),
             Self::MethodNotAllowed => f.write_str("method is not permitted"),
@@ -192,3 +194,12 @@ impl fmt::Display for Denied {
 }
 
 impl std::error::Error for Denied {}
+
+/// The beginning of a name that the caller chose.
+pub(crate) fn short(name: &str) -> Box<str> {
+    const LONGEST: usize = 128;
+    match name.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()).into(),
+        None => name.into(),
+    }
+}

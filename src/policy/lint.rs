@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::compile::selects;
 use super::config::{ArgumentAllowlist, PolicyConfig, RoleConfig};
 use super::constraint::Allowed;
 use super::glob::{Glob, GlobSet};
@@ -37,6 +38,8 @@ impl fmt::Display for Lint {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LintKind {
+    /// No value has a first word that both this entry and an earlier one for the same argument list.
+    Contradicts(String),
     /// Values are listed, but a call without the argument passes: the rule fails open when it is omitted.
     FailsOpen(String),
     /// A character that is a metacharacter elsewhere is an ordinary one here.
@@ -56,6 +59,9 @@ pub enum LintKind {
 impl fmt::Display for LintKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Contradicts(argument) => {
+                write!(f, "no value of argument {argument:?} satisfies this entry and an earlier one")
+            }
             Self::FailsOpen(argument) => {
                 write!(f, "the rule fails open when argument {argument:?} is omitted; set `required = true`")
             }
@@ -87,6 +93,7 @@ impl Lints {
     }
 
     fn role(&mut self, place: &str, role: &RoleConfig, global_deny: &[String]) {
+        self.padded(format!("{place}.name"), &role.name);
         if [&role.allow, &role.resources, &role.prompts, &role.methods].iter().all(|globs| globs.is_empty()) {
             self.push(place.to_owned(), LintKind::PermitsNothing(role.name.clone()));
         }
@@ -95,42 +102,54 @@ impl Lints {
         for (field, globs) in [("resources", &role.resources), ("prompts", &role.prompts), ("methods", &role.methods)] {
             self.patterns(&format!("{place}.{field}"), globs, false);
         }
-        let denied = || global_deny.iter().chain(&role.deny);
+        let denied = |pattern: &str| global_deny.iter().chain(&role.deny).any(|denied| covers(denied, pattern));
         for (at, pattern) in role.allow.iter().enumerate() {
-            if denied().any(|denied| covers(denied, pattern)) {
+            if denied(pattern) {
                 self.push(format!("{place}.allow[{at}]"), LintKind::Shadowed(pattern.clone()));
             }
         }
         for (at, entry) in role.argument_allowlists.iter().enumerate() {
-            self.entry(&format!("{place}.argument_allowlists[{at}]"), entry, role);
+            let place = format!("{place}.argument_allowlists[{at}]");
+            self.entry(&place, entry);
+            // Whether two globs have a name in common is not asked: only a plain name can be told to be none.
+            let reachable = match Glob::new(&entry.tool) {
+                Some(_) => !role.allow.is_empty(),
+                None => GlobSet::from_iter(role.allow.iter().map(String::as_str)).matches(&entry.tool),
+            };
+            if !reachable || denied(&entry.tool) {
+                self.push(format!("{place}.tool"), LintKind::SelectsNothing(entry.tool.clone()));
+            }
+            let mut earlier = role.argument_allowlists.iter().take(at);
+            if earlier.any(|earlier| contradict(earlier, entry)) {
+                self.push(format!("{place}.allowed"), LintKind::Contradicts(entry.argument.clone()));
+            }
+        }
+    }
+
+    fn padded(&mut self, place: String, text: &str) {
+        if text.trim() != text {
+            self.push(place, LintKind::PaddedText(text.to_owned()));
         }
     }
 
     fn patterns(&mut self, place: &str, patterns: &[String], plain: bool) {
         for (at, pattern) in patterns.iter().enumerate() {
-            let place = format!("{place}[{at}]");
-            if plain && pattern.contains(['?', '[', '{', '\\', '|', '^', '$']) {
-                self.push(place.clone(), LintKind::ForeignSyntax(pattern.clone()));
-            }
-            if pattern.trim() != pattern {
-                self.push(place, LintKind::PaddedText(pattern.clone()));
-            }
+            self.pattern(format!("{place}[{at}]"), pattern, plain);
         }
     }
 
-    fn entry(&mut self, place: &str, entry: &ArgumentAllowlist, role: &RoleConfig) {
-        self.patterns(&format!("{place}.tool"), std::slice::from_ref(&entry.tool), true);
+    fn pattern(&mut self, place: String, pattern: &str, plain: bool) {
+        if plain && pattern.contains(['?', '[', '{', '\\', '|', '^', '$']) {
+            self.push(place.clone(), LintKind::ForeignSyntax(pattern.to_owned()));
+        }
+        self.padded(place, pattern);
+    }
+
+    fn entry(&mut self, place: &str, entry: &ArgumentAllowlist) {
+        self.pattern(format!("{place}.tool"), &entry.tool, true);
+        self.padded(format!("{place}.argument"), &entry.argument);
         if !entry.allowed.is_empty() && !entry.required {
             self.push(place.to_owned(), LintKind::FailsOpen(entry.argument.clone()));
-        }
-        let allow = GlobSet::from_iter(role.allow.iter().map(String::as_str));
-        // Whether two globs have a name in common is not asked: only a plain name can be told to be none.
-        let selects = match Glob::new(&entry.tool) {
-            Some(_) => !role.allow.is_empty(),
-            None => allow.matches(&entry.tool),
-        };
-        if !selects {
-            self.push(format!("{place}.tool"), LintKind::SelectsNothing(entry.tool.clone()));
         }
         for (at, word) in entry.allowed.iter().enumerate() {
             if !Allowed::new(std::slice::from_ref(word)).permits(word) {
@@ -140,7 +159,16 @@ impl Lints {
     }
 }
 
-/// Whether every name that `pattern` matches is matched by `glob`, as far as a look at the texts tells.
+/// Whether two entries are about one argument of one tool, and list no first word in common.
+fn contradict(one: &ArgumentAllowlist, other: &ArgumentAllowlist) -> bool {
+    let same = one.argument == other.argument && (one.tool == other.tool || selects(one, &other.tool));
+    let (first, second) = (Allowed::new(&one.allowed), Allowed::new(&other.allowed));
+    let both = |word: &String| first.lists_word(word) && second.lists_word(word);
+    let listed = !one.allowed.is_empty() && !other.allowed.is_empty();
+    same && listed && !one.allowed.iter().chain(&other.allowed).any(both)
+}
+
+/// Whether every name that `pattern` matches is matched by `glob`: what stands for any text is met only by what stands for any text.
 fn covers(glob: &str, pattern: &str) -> bool {
-    glob == pattern || glob == "*" || !pattern.contains('*') && GlobSet::from_iter([glob]).matches(pattern)
+    GlobSet::from_iter([glob]).matches(&pattern.replace('*', "\0"))
 }

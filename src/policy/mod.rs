@@ -33,6 +33,7 @@ mod uri;
 
 pub use self::compile::Policy;
 pub use self::config::{ArgumentAllowlist, PolicyConfig, RoleConfig};
+pub(crate) use self::decision::short;
 pub use self::decision::{Decision, Denied};
 pub use self::error::{ConfigError, ConfigProblem};
 pub use self::lint::{Lint, LintKind};

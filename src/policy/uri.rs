@@ -1,22 +1,45 @@
 //! URIs that mean what they say.
 
+use std::borrow::Cow;
+
 /// Whether no server can read a URI as another one: no dot segments, no encoded dots or separators, no
-/// backslashes, no control characters, encoded ones included.
+/// backslashes, no control characters, encoded ones included; nothing encoded twice; what is encoded is UTF-8.
 pub(super) fn is_canonical(uri: &str) -> bool {
     let dots = |segment: &str| segment == "." || segment == "..";
-    !uri.split(['/', '?', '#', ';']).any(dots)
-        && !uri.contains('\\')
-        && !uri.chars().any(char::is_control)
-        && !uri.split('%').skip(1).any(is_treacherous)
+    if uri.split([':', '/', '?', '#', ';']).any(dots) || uri.contains('\\') || has_control(uri) {
+        return false;
+    }
+    let harmless = |byte: u8| !matches!(byte, b'.' | b'/' | b'\\');
+    let Some(decoded) = decode(uri, harmless) else { return false };
+    // What has an escape even then was encoded twice.
+    !has_control(&decoded) && decode(&decoded, |_| false).is_some()
 }
 
-/// Whether what follows a percent sign is an encoded dot, separator or control character, encoded once or more often.
-fn is_treacherous(mut code: &str) -> bool {
-    while let Some(again) = code.strip_prefix("25") {
-        code = again;
+fn has_control(text: &str) -> bool {
+    text.chars().any(char::is_control)
+}
+
+/// Decodes each escape once; `None` where one is not permitted, or they do not make UTF-8.
+fn decode(text: &str, permitted: impl Fn(u8) -> bool) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
     }
-    let value = code.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok());
-    value.is_some_and(|byte| matches!(byte, b'.' | b'/' | b'\\') || byte.is_ascii_control())
+    let (mut decoded, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let [first, behind @ ..] = rest {
+        let byte = Some(behind).filter(|_| *first == b'%').and_then(escape);
+        if byte.is_some_and(|byte| !permitted(byte)) {
+            return None;
+        }
+        decoded.push(byte.unwrap_or(*first));
+        rest = rest.get(if byte.is_some() { 3 } else { 1 }..).unwrap_or_default();
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+/// The byte that two hexadecimal digits stand for.
+fn escape(digits: &[u8]) -> Option<u8> {
+    let digit = |at: usize| digits.get(at).and_then(|digit| char::from(*digit).to_digit(16));
+    u8::try_from(digit(0)? << 4 | digit(1)?).ok()
 }
 
 #[cfg(test)]
@@ -33,9 +56,13 @@ mod tests {
             ("a%", true),
             ("a%2", true),
             ("a%zz", true),
+            ("a%25", true),
+            ("100%25 sure", true),
             ("file:///srv/../etc/passwd", false),
             ("file:///srv/..", false),
             ("file:///./srv", false),
+            ("file:../etc/passwd", false),
+            ("file:..", false),
             ("..", false),
             ("file:///srv/..?x", false),
             ("file:///srv/..;x/etc", false),
@@ -45,10 +72,17 @@ mod tests {
             ("file:///srv%5Cetc", false),
             ("file:///srv/%252e%252e/etc", false),
             ("file:///srv%25252fetc", false),
+            ("f:///srv/%25%32%65%25%32%65/etc", false),
+            ("f:///a%25%32%66b", false),
+            ("f:///a/%%32%65%%32%65/b", false),
+            ("f:///a/%c0%ae%c0%ae/b", false),
+            ("f:///a%ff", false),
             ("file:///srv\\etc", false),
             ("file:///srv\0", false),
             ("file:///srv%00", false),
             ("file:///srv%0a", false),
+            ("file:///srv%7f", false),
+            ("f:///a%c2%85", false),
             ("file:///srv\n", false),
             ("file:///srv\u{85}", false),
         ] {
