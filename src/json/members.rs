@@ -114,10 +114,6 @@ impl<'a> Argument<'a> {
         self.member.value.as_text().map(|text| text.decode(self.bytes))
     }
 
-    pub(crate) fn as_text(&self) -> Option<Text> {
-        self.member.value.as_text()
-    }
-
     /// The members of the value, if it is an object.
     ///
     /// # Errors

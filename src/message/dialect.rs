@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::{Fault, Message};
-use crate::json::{Argument, LoneSurrogate, Text};
+use crate::json::{Argument, LoneSurrogate, Text, Value};
 
 /// How the messages of a kind of JSON-RPC map to the calls that a policy is about.
 ///
@@ -119,7 +119,8 @@ pub enum Target {
 pub enum ToolArguments {
     /// Nowhere: there are none.
     Absent,
-    /// In `params.arguments`, read under [`DialectRules::mcp_transport`] only.
+    /// In `params.arguments`, which is read under [`DialectRules::mcp_transport`] only; elsewhere they count as
+    /// arguments without names, which satisfy no rule.
     Nested,
     /// `params` itself.
     Params,
@@ -138,6 +139,16 @@ enum Inner {
 impl Name {
     pub(super) fn at(text: Text) -> Self {
         Self(Inner::At(text))
+    }
+
+    /// The string that a member of the body itself is, as a place: what is read of a nested value has other offsets.
+    pub(super) fn of_member(bytes: &[u8], value: Value) -> Result<Self, Fault> {
+        let text = value.as_text().ok_or(Fault::NameNotString)?;
+        match text.decode(bytes) {
+            Ok(name) if name.is_empty() => Err(Fault::NameEmpty),
+            Ok(_) => Ok(Self::at(text)),
+            Err(LoneSurrogate) => Err(Fault::LoneSurrogate),
+        }
     }
 
     pub(super) fn resolve<'a>(&'a self, bytes: &'a [u8]) -> Cow<'a, str> {
@@ -160,10 +171,9 @@ impl TryFrom<Argument<'_>> for Name {
 
     /// The string that a member is.
     fn try_from(member: Argument<'_>) -> Result<Self, Fault> {
-        let text = member.as_text().ok_or(Fault::NameNotString)?;
         match member.as_str() {
             Some(Ok(name)) if name.is_empty() => Err(Fault::NameEmpty),
-            Some(Ok(_)) => Ok(Self::at(text)),
+            Some(Ok(name)) => Ok(Self::from(name.into_owned())),
             Some(Err(LoneSurrogate)) => Err(Fault::LoneSurrogate),
             None => Err(Fault::NameNotString),
         }

@@ -99,12 +99,16 @@ faults! {
     ReferenceUnknown = "reference_unknown", "`ref` names neither a prompt nor a resource";
     /// A response from a client that speaks a revision without them.
     ReplyInModernEra = "reply_in_modern_era", "clients do not send responses in this revision";
+    /// A response with `params`.
+    ReplyWithParams = "reply_with_params", "`params` in a response";
     /// A response without an id, which answers nothing.
     ReplyWithoutId = "reply_without_id", "a response needs an id";
     /// `result` and `error` in one response.
     ResultWithError = "result_with_error", "`result` together with `error`";
     /// A subscription's filter that is not what the method has.
     SubscriptionMalformed = "subscription_malformed", "malformed subscription";
+    /// One message asks for more things than a batch may have messages.
+    TooManyTargets = "too_many_targets", "one message asks for too many things";
     /// The protocol version in `_meta` is not a string.
     VersionNotString = "version_not_string", "the protocol version must be a string";
 }

@@ -106,23 +106,20 @@ impl Mirror {
     }
 
     /// Compares the headers with the messages of a body: the era that both say it is.
-    pub(super) fn check<'a>(&self, mut messages: impl Iterator<Item = Message<'a>>) -> Result<Era> {
-        let (first, second) = (messages.next(), messages.next());
-        let Some(message) = first.filter(|_| second.is_none()) else {
+    pub(super) fn check<'a>(&self, mut messages: impl Iterator<Item = Message<'a>>, batch: bool) -> Result<Era> {
+        if batch {
             // A batch has no one method or name to mirror.
-            return self.refuse_all().map(|()| Era::Legacy);
-        };
+            compare(self.method.as_ref(), METHOD, None, false, false)?;
+            compare(self.name.as_ref(), NAME, None, false, false)?;
+            return messages.try_for_each(|message| self.check_version(&message).map(drop)).map(|()| Era::Legacy);
+        }
+        let Some(message) = messages.next() else { return Ok(Era::Legacy) };
         let era = self.check_version(&message)?;
         let required = era == Era::Modern && message.kind() == MessageKind::Request;
         let method = message.method().unwrap_or_default();
         compare(self.method.as_ref(), METHOD, Some(&method), required, false)?;
         self.check_name(&message, &method, required)?;
         Ok(era)
-    }
-
-    fn refuse_all(&self) -> Result<()> {
-        compare(self.method.as_ref(), METHOD, None, false, false)?;
-        compare(self.name.as_ref(), NAME, None, false, false)
     }
 
     fn check_version(&self, message: &Message<'_>) -> Result<Era> {
@@ -142,10 +139,11 @@ impl Mirror {
     }
 
     fn check_name(&self, message: &Message<'_>, method: &str, required: bool) -> Result<()> {
-        let mirrored = method_row(method).and_then(|row| row.mirrored);
+        let row = method_row(method);
+        let mirrored = row.and_then(|row| row.mirrored);
         let member =
             |name| message.params().get(name).and_then(|member| member.as_str()).and_then(std::result::Result::ok);
-        let body = match mirrored {
+        let body = match row.and_then(|row| row.subject()) {
             Some(name) => member(name),
             // No revision says what the header would mirror here; it must still be something of the body.
             None => ["name", "uri", "taskId"].into_iter().find_map(member),
@@ -157,6 +155,7 @@ impl Mirror {
 fn single(headers: &HeaderMap, name: &str, label: &'static str) -> Result<Option<HeaderValue>> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
+        (Some(value), None) if value.to_str().is_err() => Err(mismatch(label, MirrorFault::Undecodable)),
         (value, None) => Ok(value.cloned()),
         (_, Some(_)) => Err(mismatch(label, MirrorFault::Repeated)),
     }

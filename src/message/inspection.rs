@@ -106,7 +106,7 @@ impl Inner {
         for message in messages.clone() {
             read::claim(&message).map_err(ReadError::Message)?;
         }
-        let era = mirror.check(messages).map_err(ReadError::Mirror)?;
+        let era = mirror.check(messages, self.body.batch).map_err(ReadError::Mirror)?;
         read::check_era(records, era).map_err(ReadError::Message)?;
         Ok(era)
     }

@@ -1,8 +1,9 @@
 //! The Model Context Protocol.
 
 use super::dialect::{Batches, Dialect, DialectRules, Name, Target, ToolArguments};
-use super::method::{Direction, Judged, MethodRow, method_row};
-use super::{Fault, Message};
+use super::method::{Direction, Judged, MethodRow, Revisions, method_row};
+use super::read::claim;
+use super::{Era, Fault, Message, Revision};
 use crate::json::{Argument, Kind, folds_onto};
 
 /// The Model Context Protocol, every revision of it: [`method_table`](super::method_table) says how each method is judged.
@@ -17,6 +18,9 @@ impl Mcp {
         Self
     }
 }
+
+/// The things that one message may ask for, each of which is a decision.
+const MAX_TARGETS: usize = 100;
 
 /// The members of `params` that some decision or some server depends on.
 const RESERVED: &[&str] = &[
@@ -59,17 +63,41 @@ impl Dialect for Mcp {
         let method = message.method()?;
         let row = method_row(&method);
         check_form(message, &method, row)?;
-        let arguments = arguments(message)?;
-        match row.map_or(Judged::ByMethods, |row| row.judged) {
-            Judged::ByMethods => Ok(Target::Method),
-            Judged::Plumbing => Ok(Target::Plumbing),
-            Judged::ByTool => Ok(Target::Tool { name: name(message, "name")?, arguments }),
-            Judged::ByPrompt => name(message, "name").map(Target::Prompt),
-            Judged::ByResource => name(message, "uri").map(Target::Resource),
-            Judged::ByTask => name(message, "taskId").map(Target::Task),
-            Judged::ByCompletionReference => reference(message),
-            Judged::BySubscription => subscription(message),
+        let judged = judged(message, row.map_or(Judged::ByMethods, |row| row.judged));
+        match row {
+            Some(row) if is_gone(message, row)? => and_method(judged),
+            Some(_) | None => judged,
         }
+    }
+}
+
+fn judged(message: &Message<'_>, judged: Judged) -> Result<Target, Fault> {
+    let arguments = arguments(message)?;
+    match judged {
+        Judged::ByMethods => Ok(Target::Method),
+        Judged::Plumbing => Ok(Target::Plumbing),
+        Judged::ByTool => Ok(Target::Tool { name: message.param_name("name")?, arguments }),
+        Judged::ByPrompt => message.param_name("name").map(Target::Prompt),
+        Judged::ByResource => message.param_name("uri").map(Target::Resource),
+        Judged::ByTask => message.param_name("taskId").map(Target::Task),
+        Judged::ByCompletionReference => reference(message),
+        Judged::BySubscription => subscription(message),
+    }
+}
+
+/// Whether a message claims a revision that has no such method any more. Plumbing stays what it is: its server says so.
+fn is_gone(message: &Message<'_>, row: &MethodRow) -> Result<bool, Fault> {
+    let modern = claim(message)?.is_some_and(|claim| Revision::parse(&claim).era() == Era::Modern);
+    let known = [Revisions::V2026_07_28, Revisions::EXTENSION].iter().any(|known| row.revisions.contains(*known));
+    Ok(modern && !known && row.judged != Judged::Plumbing)
+}
+
+/// What the claimed revision does not have must be permitted by name, whatever it is for a server that does not read the claim.
+fn and_method(judged: Result<Target, Fault>) -> Result<Target, Fault> {
+    match judged {
+        Ok(target) => Ok(Target::Several(vec![Target::Method, target])),
+        Err(Fault::NameMissing) => Ok(Target::Method),
+        Err(fault) => Err(fault),
     }
 }
 
@@ -95,16 +123,12 @@ fn arguments(message: &Message<'_>) -> Result<ToolArguments, Fault> {
     }
 }
 
-fn name(message: &Message<'_>, member: &str) -> Result<Name, Fault> {
-    message.params().get(member).ok_or(Fault::NameMissing)?.try_into()
-}
-
 /// A completion's `ref`: `{"type":"ref/prompt","name":…}` or `{"type":"ref/resource","uri":…}`.
 fn reference(message: &Message<'_>) -> Result<Target, Fault> {
     let members = object(message, "ref", &["name", "type", "uri"], Fault::ReferenceUnknown)?;
     let member = |name: &str| members.iter().find(|member| member.name() == name).copied();
     let kind = member("type").and_then(|kind| kind.as_str()).and_then(Result::ok);
-    let named = |name| member(name).ok_or(Fault::NameMissing).and_then(owned);
+    let named = |name| member(name).ok_or(Fault::NameMissing).and_then(Name::try_from);
     match kind.as_deref() {
         Some("ref/prompt") => named("name").map(Target::Prompt),
         Some("ref/resource") => named("uri").map(Target::Resource),
@@ -123,11 +147,17 @@ fn subscription(message: &Message<'_>) -> Result<Target, Fault> {
             "taskIds" => Target::Task,
             "promptsListChanged" | "resourcesListChanged" | "toolsListChanged" => continue,
             // A filter that nobody knows may open anything.
-            _ => return Ok(Target::Method),
+            _ => {
+                targets.push(Target::Method);
+                continue;
+            }
         };
         for element in elements(filter)? {
             targets.push(target(element));
         }
+    }
+    if targets.len() > MAX_TARGETS {
+        return Err(Fault::TooManyTargets);
     }
     if targets.is_empty() { Ok(Target::Plumbing) } else { Ok(Target::Several(targets)) }
 }
@@ -148,12 +178,8 @@ fn object<'a>(
 /// The strings of an array.
 fn elements(filter: Argument<'_>) -> Result<Vec<Name>, Fault> {
     let elements = filter.elements().and_then(Result::ok).ok_or(Fault::SubscriptionMalformed)?;
-    elements.into_iter().map(owned).collect()
-}
-
-/// The name in a member of a nested value, which has offsets of its own.
-fn owned(member: Argument<'_>) -> Result<Name, Fault> {
-    Name::try_from(member)?;
-    let text = member.as_str().and_then(Result::ok).ok_or(Fault::NameNotString)?;
-    Ok(Name::from(text.into_owned()))
+    if elements.len() > MAX_TARGETS {
+        return Err(Fault::TooManyTargets);
+    }
+    elements.into_iter().map(Name::try_from).collect()
 }

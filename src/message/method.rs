@@ -93,6 +93,18 @@ pub struct MethodRow {
     pub revisions: Revisions,
 }
 
+impl MethodRow {
+    /// The member of `params` that a client's use of the method is judged by, if that is one name.
+    pub(super) fn subject(&self) -> Option<&'static str> {
+        match self.judged {
+            Judged::ByPrompt | Judged::ByTool => Some("name"),
+            Judged::ByResource => Some("uri"),
+            Judged::ByTask => Some("taskId"),
+            Judged::ByCompletionReference | Judged::ByMethods | Judged::BySubscription | Judged::Plumbing => None,
+        }
+    }
+}
+
 /// The whole table, sorted by method.
 ///
 /// | method | judged |
@@ -108,6 +120,8 @@ pub struct MethodRow {
 /// | `tasks/get`, `result`, `cancel`, `update` | by the task's owner, else by `methods` |
 /// | `tasks/list`, extensions, drafts, what only servers send | by `methods` |
 /// | everything else | by `methods` |
+///
+/// A method that the revision which a message claims no longer has is judged by `methods` as well.
 #[must_use]
 pub fn method_table() -> &'static [MethodRow] {
     TABLE

@@ -28,6 +28,8 @@ pub(super) struct Record {
     pub(super) id: Option<Span>,
     pub(super) method: Option<Text>,
     pub(super) params: Params,
+    /// Whether the members of `params.arguments` and `params._meta` were kept.
+    pub(super) nested: bool,
     /// Which of the body's members are this message's.
     pub(super) members: Range<usize>,
     pub(super) position: usize,
@@ -180,6 +182,7 @@ impl Read<'_> {
             id: envelope.id.map(|value| id::id(self.bytes, value)).transpose()?,
             method: envelope.method.and_then(Value::as_text),
             params: envelope.params.unwrap_or(Params::Absent),
+            nested: self.rules.mcp_transport,
             members: first..self.members.len(),
             position,
             target: Target::Plumbing,
@@ -191,6 +194,7 @@ impl Read<'_> {
     fn target(&self, record: &Record) -> Result<Target, Fault> {
         match record.kind {
             MessageKind::Reply if record.id.is_none() => Err(Fault::ReplyWithoutId),
+            MessageKind::Reply if record.params != Params::Absent => Err(Fault::ReplyWithParams),
             // Plain JSON-RPC goes one way: nobody asked this client anything.
             MessageKind::Reply if !self.rules.mcp_transport => Err(Fault::MethodMissing),
             MessageKind::Reply => Ok(Target::Plumbing),
@@ -248,12 +252,8 @@ impl Read<'_> {
     fn members(&mut self, scope: Scope, reserved: &'static [&'static str]) -> Result<(), Error> {
         self.reader.open_object()?;
         while let Some(name) = self.reader.key()? {
-            let known = self.name(name, reserved)?;
-            let nested = match known {
-                Some("arguments") if scope == Scope::Params => Some((Scope::Arguments, &[][..])),
-                Some("_meta") if scope == Scope::Params => Some((Scope::Meta, META)),
-                Some(_) | None => None,
-            };
+            self.name(name, reserved)?;
+            let nested = self.nests(scope, name);
             let value = match (nested, self.reader.kind()?) {
                 (Some((scope, reserved)), Kind::Object) => self.nested(scope, reserved)?,
                 (Some((Scope::Meta, _)), kind) if kind != Kind::Null => return Err(Fault::MetaNotObject.into()),
@@ -262,6 +262,18 @@ impl Read<'_> {
             self.members.push(Member { scope, name, value });
         }
         Ok(())
+    }
+
+    /// Whether the members of a member of `params` are kept as well: as whose, and which names nothing in it may resemble.
+    fn nests(&self, scope: Scope, name: Text) -> Option<(Scope, &'static [&'static str])> {
+        if !self.rules.mcp_transport || scope != Scope::Params {
+            return None;
+        }
+        match name.decode(self.bytes).as_deref() {
+            Ok("arguments") => Some((Scope::Arguments, &[])),
+            Ok("_meta") => Some((Scope::Meta, META)),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     fn nested(&mut self, scope: Scope, reserved: &'static [&'static str]) -> Result<Value, Error> {

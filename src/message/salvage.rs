@@ -85,7 +85,7 @@ impl IdSalvage {
             b'}' | b']' => self.depth -= 1,
             b',' if self.depth == 1 => return self.member_ends(State::Key),
             b':' if self.depth == 1 && self.state == State::Key => return self.key_ends(),
-            b' ' | b'\t' | b'\n' | b'\r' => return,
+            b' ' | b'\t' | b'\n' | b'\r' if self.piece.is_empty() => return,
             _ => {}
         }
         self.keep(byte);
@@ -99,7 +99,7 @@ impl IdSalvage {
 
     fn key_ends(&mut self) {
         let key = std::mem::take(&mut self.piece);
-        self.state = match (&key[..], &self.id) {
+        self.state = match (key.trim_ascii_end(), &self.id) {
             (b"\"id\"", None) => State::Id,
             (b"\"id\"", Some(_)) => State::Doubtful,
             (key, _) if key.contains(&b'\\') => State::Doubtful,
@@ -108,7 +108,8 @@ impl IdSalvage {
     }
 
     fn member_ends(&mut self, next: State) {
-        let piece = std::mem::take(&mut self.piece);
+        let mut piece = std::mem::take(&mut self.piece);
+        piece.truncate(piece.trim_ascii_end().len());
         if self.state == State::Id {
             self.id = Some(piece);
         }
@@ -135,6 +136,10 @@ mod tests {
             (r#"{"id":1.0}"#, None),
             (r#"{"id":{"a":1}}"#, None),
             (r#"{"id":7x}"#, None),
+            (r#"{"id":1 2,"x":1}"#, None),
+            ("{\"id\":1\t2}", None),
+            (r#"{"id":- 5}"#, None),
+            (r#"{"id" : 5 }"#, Some("5")),
             (r#"[{"id":1}]"#, None),
             ("not json", None),
             ("", None),

@@ -180,6 +180,7 @@ const FOLDED: &str = "message.folded_key";
 const CONTROL: &str = "message.control_in_key";
 
 const WIPE: &str = r#""method":"tools/call","params":{"name":"wipe"}"#;
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 const LOOK: &str = r#""method":"tools/call","params":{"name":"look"}"#;
 
 /// What parsers read differently: names.
@@ -355,6 +356,8 @@ fn envelopes() -> Vec<Row> {
         "TH-046 answer to an elicitation": one(r#""result":{"action":"accept","content":{"name":"wipe","Name":"x"}}"#)
             => "1: reply";
         "TH-047 result with error": one(r#""result":{},"error":{}"#) => "message.result_with_error";
+        "result with params": reply(r#""id":1,"result":{},"params":{}"#) => "message.reply_with_params";
+        "result with positional params": reply(r#""id":1,"result":{},"params":[]"#) => "message.reply_with_params";
         "result without id": reply(r#""result":{}"#) => "message.reply_without_id";
         "error with id null": reply(r#""id":null,"error":{}"#) => "message.id_null";
         "result with id 1.0": reply(r#""id":1.0,"result":{}"#) => "message.id_fraction";
@@ -443,6 +446,14 @@ fn methods() -> Vec<Row> {
                 => "1: plumbing subscriptions/listen";
         "subscription to nothing": listen("{}") => "1: plumbing subscriptions/listen";
         "subscription to no resource": listen(r#"{"resourceSubscriptions":[]}"#) => "1: plumbing subscriptions/listen";
+        "unknown filter beside a uri": listen(r#"{"resourceSubscriptions":["secret:x"],"x":1}"#)
+            => "1: resource secret:x, method subscriptions/listen";
+        "unknown filter beside a malformed one": listen(r#"{"x":1,"resourceSubscriptions":7}"#)
+            => "message.subscription_malformed";
+        "101 uris": listen(&format!(r#"{{"resourceSubscriptions":[{}"a:b"]}}"#, r#""a:b","#.repeat(100)))
+            => "message.too_many_targets";
+        "100 uris and a task": listen(&format!(r#"{{"resourceSubscriptions":[{}"a:b"],"taskIds":["t"]}}"#, r#""a:b","#.repeat(99)))
+            => "message.too_many_targets";
         "unknown filter": listen(r#"{"logs":true}"#) => "1: method subscriptions/listen";
         "subscription without filters": request("subscriptions/listen", "{}") => "message.subscription_malformed";
         "filters as an array": listen(r#"["a"]"#) => "message.subscription_malformed";
@@ -715,7 +726,21 @@ fn header_rows() -> Vec<(&'static str, Vec<Header>, String, &'static str)> {
         "batch of 2025-06-18": [version("2025-06-18")], two() => "message.batch_not_allowed";
         "batch of no date": [version("x")], two() => "message.batch_not_allowed";
         "batch of a list": [version("2025-03-26, 2025-03-26")], two() => "message.batch_not_allowed";
-        "batch of other bytes": [version("2025-03-26é")], two() => "message.batch_not_allowed";
+        "batch of other bytes": [version("2025-03-26é")], two() => "header.undecodable mcp-protocol-version";
+        "other bytes and no claim": [version("2025-11-25é")], request("ping", "{}") => "header.undecodable mcp-protocol-version";
+        "batch of one with its method": [CALL], batch(&[wipe("")]) => bad_method;
+        "an element that claims another revision": [version("2025-03-26")],
+            batch(&[wipe_in(r#""2024-11-05""#), r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#.to_owned()]) => bad_version;
+        "name beside the uri that is judged": [("mcp-name", "public")],
+            request("resources/subscribe", r#"{"uri":"secret:x","name":"public"}"#) => bad_name;
+        "the uri that is judged": [("mcp-name", "secret:x")],
+            request("resources/subscribe", r#"{"uri":"secret:x","name":"public"}"#) => "Legacy 1: resource secret:x";
+        "a method that the revision no longer has": [VERSION, ("mcp-method", "resources/subscribe")],
+            request("resources/subscribe", &format!(r#"{{"uri":"a:b",{META}}}"#)) => "Modern 1: method resources/subscribe, resource a:b";
+        "a method that the revision no longer has, without its uri": [VERSION, ("mcp-method", "resources/subscribe")],
+            request("resources/subscribe", &format!("{{{META}}}")) => "Modern 1: method resources/subscribe";
+        "plumbing that the revision no longer has": [VERSION, ("mcp-method", "ping")],
+            request("ping", &format!("{{{META}}}")) => "Modern 1: plumbing ping";
         "batch of one, newer": [version("2025-06-18")], batch(&[wipe("")]) => "message.batch_not_allowed";
         "empty batch, newer": [VERSION], "[]".to_owned() => "message.batch_not_allowed";
         "a method for a batch": [CALL], two() => bad_method;
@@ -1084,4 +1109,32 @@ proptest! {
         let before = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"a":"#;
         never_panics(&bytes(before, &pieces, "}}}"));
     }
+}
+
+/// A dialect of somebody else's, which names what is nested.
+#[derive(Debug)]
+struct Skills;
+
+impl Dialect for Skills {
+    fn rules(&self) -> DialectRules {
+        DialectRules::PLAIN
+    }
+
+    fn target(&self, message: &Message<'_>) -> Result<Target, Fault> {
+        let inner = message.params().get("message").and_then(|inner| inner.members()).ok_or(Fault::NameMissing)?;
+        let inner = inner.map_err(|_| Fault::NameMissing)?;
+        let skill = inner.into_iter().find(|member| member.name() == "skill").ok_or(Fault::NameMissing)?;
+        Ok(Target::Tool { name: skill.try_into()?, arguments: ToolArguments::Nested })
+    }
+}
+
+#[test]
+fn a_name_from_a_nested_value_is_the_one_that_stands_there() {
+    let body = r#"{"a":"____look","jsonrpc":"2.0","id":1,"method":"send","params":{"message":{"skill":"wipe"}}}"#;
+    let inspection = inspect(body.as_bytes(), &Skills, &[]).unwrap();
+    let calls: Vec<_> = inspection.messages().flat_map(|message| message.calls()).collect();
+    let [Call::Tool { name, arguments }] = &calls[..] else { panic!("{calls:?}") };
+    assert_eq!(name, "wipe");
+    // What was not read has no names, and so satisfies no rule.
+    assert!(arguments.is_positional());
 }

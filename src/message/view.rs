@@ -78,6 +78,19 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// The string in a member of `params`, as a name for a [`Target`] that costs no copy.
+    ///
+    /// # Errors
+    ///
+    /// There is no such member, it is no string, it is empty, or it has half a surrogate pair.
+    pub fn param_name(&self, member: &str) -> Result<Name, Fault> {
+        let named = |other: &&Member| {
+            other.scope == Scope::Params && other.name.decode(self.bytes).is_ok_and(|name| name == member)
+        };
+        let member = self.members.iter().find(named).ok_or(Fault::NameMissing)?;
+        Name::of_member(self.bytes, member.value)
+    }
+
     /// The members of `params._meta`, under the transport of MCP.
     #[must_use]
     pub fn meta(&self) -> Arguments<'a> {
@@ -121,7 +134,8 @@ impl<'a> Message<'a> {
     fn arguments(&self, place: ToolArguments) -> Arguments<'a> {
         match place {
             ToolArguments::Absent => Arguments::ABSENT,
-            ToolArguments::Nested => Arguments::named(self.bytes, self.members, Scope::Arguments),
+            ToolArguments::Nested if self.record.nested => Arguments::named(self.bytes, self.members, Scope::Arguments),
+            ToolArguments::Nested => Arguments::POSITIONAL,
             ToolArguments::Params => self.params(),
         }
     }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::check::{self, explain};
 use crate::config::{Config, Parsed, Problem};
@@ -61,12 +63,19 @@ fn start(mut parsed: Parsed, arguments: &Arguments) -> ExitCode {
     if let Some(listen) = arguments.listen {
         parsed.config.gateway.listen = listen;
     }
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    log_to_stderr();
     match serve::run(&parsed, arguments.config.is_none()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => fail(&[problem], false),
     }
+}
+
+/// `RUST_LOG` is read as targets and levels, such as `info,tower_toolgate=debug`.
+fn log_to_stderr() {
+    let told = std::env::var("RUST_LOG").ok().and_then(|told| told.parse::<Targets>().ok());
+    let targets = told.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+    let events = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    tracing_subscriber::registry().with(events).with(targets).init();
 }
 
 /// Problems go where whoever asked for them looks: standard output for `--check`, else standard error.
