@@ -1,8 +1,91 @@
-//! x
+//! Tower layers that gate the tool calls of agents.
+//!
+//! They wrap any HTTP service that speaks JSON-RPC: an MCP server, a reverse proxy in front of one, a plain
+//! JSON-RPC API, a gRPC service by method name. An axum, hyper or tonic gateway gains role-scoped gating by
+//! stacking layers.
+//!
+//! # A stack in five minutes
+//!
+//! 1. Write down what each role may do: a [`PolicyConfig`](policy::PolicyConfig), in code or from any serde format.
+//! 2. Compile it into a [`Policy`](policy::Policy): mistakes are found here, with their place.
+//! 3. Let your authentication put a [`Role`] (and a [`Principal`]) into the request's extensions.
+//! 4. Put an [`ArgumentAllowlistLayer`](layer::argument_allowlist::ArgumentAllowlistLayer) behind it, around the
+//!    *finished* service: a route that is added to a router after `.layer()` is not behind it.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use http::{Request, Response};
+//! use http_body_util::{BodyExt, Full};
+//! use tower::{Layer, ServiceExt, service_fn};
+//! use tower_toolgate::Role;
+//! use tower_toolgate::http::RequestBody;
+//! use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
+//! use tower_toolgate::policy::{ArgumentAllowlist, Policy, PolicyConfig, RoleConfig};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let policy = Policy::new(&PolicyConfig::new().with_role(
+//!     RoleConfig::new("analyst")
+//!         .with_allow(["run_query"])
+//!         .with_argument_allowlist(ArgumentAllowlist::new_required("run_query", "cmd", ["ls"])),
+//! ))?;
+//! // The service to protect: here one that says back what it received.
+//! let server = service_fn(|request: Request<RequestBody<Full<Bytes>>>| async {
+//!     let body = request.into_body().collect().await?.to_bytes();
+//!     Ok::<_, std::convert::Infallible>(Response::new(Full::new(body)))
+//! });
+//! let gated = ArgumentAllowlistLayer::new(policy).layer(server);
+//!
+//! let call = |cmd: &str| {
+//!     let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"run_query","arguments":{{"cmd":"{cmd}"}}}}}}"#);
+//!     Request::post("/mcp")
+//!         .header("content-type", "application/json")
+//!         .header("accept", "application/json, text/event-stream")
+//!         .extension(Role::new("analyst"))
+//!         .body(Full::new(Bytes::from(body)))
+//!         .unwrap()
+//! };
+//! let allowed = gated.clone().oneshot(call("ls /srv")).await?;
+//! assert!(allowed.extensions().get::<tower_toolgate::answer::Denial>().is_none());
+//!
+//! let denied = gated.oneshot(call("rm -rf /srv")).await?;
+//! let answer = denied.into_body().collect().await?.to_bytes();
+//! assert!(answer.starts_with(br#"{"jsonrpc":"2.0","id":7,"error":{"code":403,"#));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The way of a request
+//!
+//! ```text
+//! bytes ─▶ http     collect (bounded), one context for the whole stack
+//!       ─▶ json     read strictly, once
+//!       ─▶ message  which calls are these?
+//!       ─▶ policy   may this role make this call?  ── no ─▶ answer
+//!       ─▶ inner service, with the very bytes that were judged
+//! ```
+//!
+//! Layers that meet one request share one reading of it: the outermost puts an [`Inspection`](message::Inspection) into the
+//! request's extensions, and the next uses it if bytes, method, URI and judged headers are still the same.
+//!
+//! # Order
+//!
+//! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too); authentication; the gate;
+//! the service. Compression belongs outside of the gate, decompression of requests nowhere: a compressed body is refused.
+//!
+//! # Features
+//!
+//! None is on by default, and turning one on changes no decision.
+//!
+//! - `digest`: keyed digests of argument values in audit events. Costs hmac, sha2, getrandom.
+//! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
+//! - `full`: both.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     test,
-    allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::expect_used)
+    allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)
 )]
+
 pub mod answer;
 pub mod http;
 mod identity;
@@ -11,4 +94,9 @@ pub mod layer;
 pub mod message;
 pub mod observe;
 pub mod policy;
-pub use self::identity::*;
+
+pub use self::identity::{BlankPrincipal, ExtractRoles, Principal, Role, Roles, RolesFromExtensions, Server};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -7,7 +7,7 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderValue};
 
-use super::method::method_row;
+use super::method::{MethodRow, method_row};
 use super::view::{Message, MessageKind};
 use super::{Era, Revision, read};
 
@@ -143,7 +143,7 @@ impl Mirror {
         let mirrored = row.and_then(|row| row.mirrored);
         let member =
             |name| message.params().get(name).and_then(|member| member.as_str()).and_then(std::result::Result::ok);
-        let body = match row.and_then(|row| row.subject()) {
+        let body = match row.and_then(MethodRow::subject) {
             Some(name) => member(name),
             // No revision says what the header would mirror here; it must still be something of the body.
             None => ["name", "uri", "taskId"].into_iter().find_map(member),

@@ -1,0 +1,9 @@
+//! Real clients and servers through the gateway.
+//!
+//! Opt-in: `install.sh DIR` beside this file brings them, and the variable `TOOLGATE_PEERS=DIR` asks for these
+//! tests. Without it they say loudly that they were skipped; with it, what cannot be run is a failure.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod conformance;
+mod sdks;
+mod support;

@@ -1,0 +1,13 @@
+//! The gateway from outside: real sockets, real servers behind it, clients that send whatever bytes they like.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)]
+
+mod badinput;
+mod contract;
+mod denials;
+mod edge;
+mod framing;
+mod headers;
+mod streaming;
+mod support;
+mod upstream;
+mod wire;

@@ -1,0 +1,122 @@
+//! What the gate costs a call that passes, in allocations.
+
+use std::convert::Infallible;
+use std::future::{Future, Ready};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use allocation_counter::{AllocationInfo, measure};
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::{Empty, Full};
+use tower::{Layer, Service};
+use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
+
+use super::support::{mcp, plain, post, post_text, tool_call};
+
+/// A service that looks at nothing.
+#[derive(Clone)]
+struct Silent;
+
+impl<B> Service<Request<B>> for Silent {
+    type Response = Response<Empty<Bytes>>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<B>) -> Self::Future {
+        std::future::ready(Ok(Response::new(Empty::new())))
+    }
+}
+
+/// What one call of a service allocates.
+fn cost<S, B, R>(mut service: S, request: Request<B>) -> AllocationInfo
+where
+    S: Service<Request<B>, Response = Response<R>, Error = Infallible>,
+    R: Body,
+{
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut response = None;
+    let info = measure(|| {
+        assert!(service.poll_ready(&mut cx).is_ready());
+        let mut future = pin!(service.call(request));
+        while response.is_none() {
+            if let Poll::Ready(Ok(answer)) = future.as_mut().poll(&mut cx) {
+                response = Some(answer);
+            }
+        }
+    });
+    assert!(response.unwrap().status().is_success());
+    info
+}
+
+/// What a gate adds to one call.
+fn added(layer: &ArgumentAllowlistLayer, body: &str) -> AllocationInfo {
+    let request = || {
+        // Shared before it arrives, as a server's receive buffer is: the first clone of other bytes costs one more.
+        let body = Bytes::from(body.to_owned());
+        drop(body.clone());
+        post_text(body)
+    };
+    let (gated, bare) = (cost(layer.layer(Silent), request()), cost(Silent, request()));
+    assert_eq!(bare.count_total, 0, "the service itself allocates nothing");
+    gated
+}
+
+/// A call of so many bytes with one argument.
+fn sized(length: usize) -> String {
+    let call = tool_call("1", "run_query", r#"{"cmd":"ls PAD"}"#);
+    call.replace("PAD", &"a".repeat(length + 3 - call.len()))
+}
+
+#[test]
+fn a_call_costs_few_allocations() {
+    let ruled = added(&mcp(), &sized(128));
+    let free = added(&mcp(), &tool_call("1", "echo", "{}"));
+    let plain = added(&plain(), r#"{"jsonrpc":"2.0","id":1,"method":"echo","params":{"text":"hello"}}"#);
+    for (name, info) in [("ruled, 128 bytes", ruled), ("without a rule", free), ("plain", plain)] {
+        println!("{name}: {} allocations, {} bytes, {} at once", info.count_total, info.bytes_total, info.bytes_max);
+    }
+    assert!(ruled.count_total <= RULED && ruled.bytes_total <= RULED_BYTES, "{ruled:?}");
+    assert!(free.count_total <= FREE, "{free:?}");
+    assert!(plain.count_total <= PLAIN, "{plain:?}");
+}
+
+const RULED: u64 = 6;
+const RULED_BYTES: u64 = 864;
+const FREE: u64 = 6;
+const PLAIN: u64 = 6;
+
+#[test]
+fn a_body_in_one_frame_costs_the_same_whatever_its_size() {
+    // In an argument that a rule is about, a shell's words are cut: that is the rule's cost, not the body's.
+    let text = |length: usize| tool_call("1", "echo", &format!(r#"{{"text":"{}"}}"#, "a".repeat(length)));
+    let (small, large) = (added(&mcp(), &text(128)), added(&mcp(), &text(1 << 20)));
+    assert_eq!((small.count_total, small.bytes_total), (large.count_total, large.bytes_total));
+}
+
+#[test]
+fn a_body_in_several_frames_is_copied_once() {
+    const LENGTH: usize = 1 << 20;
+    let call = tool_call("1", "echo", &format!(r#"{{"text":"{}"}}"#, "a".repeat(LENGTH)));
+    let frames: Vec<_> = call.as_bytes().chunks(1 << 14).map(Bytes::copy_from_slice).collect();
+    let length = call.len() as u64;
+    let announced = super::support::Script::of(frames).with_hint(http_body::SizeHint::with_exact(length));
+    let info = cost(mcp().layer(Silent), post(announced));
+    assert!(info.bytes_total < length + length / 64, "{info:?} for {length}");
+}
+
+#[test]
+fn a_second_gate_costs_no_second_reading() {
+    let request = || post(Full::<Bytes>::from(sized(128)));
+    let one = cost(mcp().layer(Silent), request());
+    let two = cost(mcp().layer(mcp().layer(Silent)), request());
+    println!("one gate: {} allocations, two: {}", one.count_total, two.count_total);
+    assert!(two.count_total <= one.count_total + SECOND, "{one:?} {two:?}");
+}
+
+const SECOND: u64 = 0;

@@ -1,0 +1,21 @@
+//! The gate as an inner service and a client see it.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that meets something unexpected ends"
+)]
+
+mod answers;
+mod attack;
+mod bodies;
+mod context;
+mod cost;
+mod decisions;
+mod heads;
+mod hosts;
+mod observe;
+mod readiness;
+mod support;
