@@ -31,6 +31,3 @@ pub use self::requester::{Requester, UpstreamFault};
 pub use self::respond::{
     AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown, Negotiate, RequestScope, RespondToDenial,
 };
-
-#[cfg(test)]
-mod tests;

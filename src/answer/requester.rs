@@ -89,6 +89,10 @@ pub struct Requester {
 }
 
 impl Requester {
+    pub(crate) fn new(inspection: Option<Inspection>, streamable: bool) -> Self {
+        Self { inspection, streamable }
+    }
+
     /// Who waits for the answer to a request with this head.
     #[must_use]
     pub fn of(head: &Parts) -> Self {

@@ -113,18 +113,26 @@ pub struct AsUnknown;
 
 impl RespondToDenial for AsUnknown {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
-        let (DenialKind::Policy(_), Some(id)) = (denial.kind(), denial.id()) else {
-            return Negotiate.respond(denial);
-        };
-        let (code, message) = match denial.subject() {
-            Subject::Tool(name) => (-32602, format!("Unknown tool: {name}")),
-            Subject::Prompt(name) => (-32602, format!("Unknown prompt: {name}")),
-            Subject::Resource(uri) => (-32602, format!("Resource not found: {uri}")),
-            Subject::Method(_) | Subject::Unknown => (-32601, "Method not found".to_owned()),
-        };
-        let error = format!(r#"{{"code":{code},"message":{}}}"#, escaped(&message));
-        json(StatusCode::OK, format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
+        match (denial.kind(), denial.addressee()) {
+            (DenialKind::Policy(_), Addressee::Id(id)) => json(StatusCode::OK, message(id, &unknown(denial.subject()))),
+            (DenialKind::Policy(_), Addressee::Batch(ids)) if !ids.is_empty() => {
+                let own = unknown(denial.subject());
+                json(StatusCode::OK, batch(ids, &own, r#"{"code":-32603,"message":"Not processed"}"#))
+            }
+            _ => Negotiate.respond(denial),
+        }
     }
+}
+
+/// The error of a server that does not have what was asked for.
+fn unknown(subject: &Subject) -> String {
+    let (code, message) = match subject {
+        Subject::Tool(name) => (-32602, format!("Unknown tool: {name}")),
+        Subject::Prompt(name) => (-32602, format!("Unknown prompt: {name}")),
+        Subject::Resource(uri) => (-32602, format!("Resource not found: {uri}")),
+        Subject::Method(_) | Subject::Unknown => (-32601, "Method not found".to_owned()),
+    };
+    format!(r#"{{"code":{code},"message":{}}}"#, escaped(&message))
 }
 
 /// OAuth's step-up (RFC 6750, section 3.1): a policy's denial is HTTP 403 with a challenge for a scope that would permit the call.
@@ -202,19 +210,25 @@ fn error(denial: &Denial) -> String {
     serde_json::to_string(&error).unwrap_or_else(|_| r#"{"code":-32603,"message":"refused"}"#.to_owned())
 }
 
+fn message(id: &str, error: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
+}
+
+/// An error for each id of a batch: the one that was refused, and the others.
+fn batch(ids: &[(Box<str>, bool)], own: &str, others: &str) -> String {
+    let error = |(id, refused): &(Box<str>, bool)| message(id, if *refused { own } else { others });
+    format!("[{}]", ids.iter().map(error).collect::<Vec<_>>().join(","))
+}
+
 /// A JSON-RPC error for whoever waits; `in_band` says whether its status is 200 where it has an id.
 fn json_rpc_error(denial: &Denial, in_band: bool) -> Response<Bytes> {
     let status = if in_band { StatusCode::OK } else { denial.status() };
-    let message = |id: &str, error: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#);
     let mut response = match denial.addressee() {
         Addressee::Nobody => return empty(),
         Addressee::Batch(ids) if ids.is_empty() => return empty(),
         Addressee::Batch(ids) => {
             let others = Denial::new(DenialKind::Batch, Addressee::Unknown, super::denial::Client::default());
-            let (own, others) = (error(denial), error(&others));
-            let errors: Vec<_> =
-                ids.iter().map(|(id, own_fault)| message(id, if *own_fault { &own } else { &others })).collect();
-            json(status, format!("[{}]", errors.join(",")))
+            json(status, batch(ids, &error(denial), &error(&others)))
         }
         Addressee::Id(id) => json(status, message(id, &error(denial))),
         Addressee::Unknown => json(denial.status(), message("null", &error(denial))),
@@ -224,15 +238,12 @@ fn json_rpc_error(denial: &Denial, in_band: bool) -> Response<Bytes> {
 }
 
 fn add_headers(denial: &Denial, headers: &mut http::HeaderMap) {
-    match denial.kind() {
-        DenialKind::Body(BodyFault::BudgetExhausted) => {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        DenialKind::Body(BodyFault::Failed | BodyFault::TimedOut | BodyFault::TooLarge) => {
-            // What is left of the body must not be taken for the next request.
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        _ => {}
+    if let DenialKind::Body(BodyFault::BudgetExhausted) = denial.kind() {
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    if let DenialKind::Body(_) | DenialKind::Head(_) = denial.kind() {
+        // What is left of a body must not be taken for the next request.
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }
 

@@ -33,29 +33,56 @@ impl BufferBudget {
     }
 }
 
+impl BufferBudget {
+    /// Whether both are clones of one.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// What one request has taken from a budget, given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: BufferBudget,
-    bytes: usize,
+    taken: usize,
+    /// What may be buffered without taking more.
+    credit: usize,
 }
 
 impl Reservation {
-    pub(crate) fn new(budget: BufferBudget) -> Self {
-        Self { budget, bytes: 0 }
+    /// With a credit for bytes that an outer layer has taken already.
+    pub(crate) fn new(budget: BufferBudget, credit: usize) -> Self {
+        Self { budget, taken: 0, credit }
     }
 
-    /// Takes more: whether there was enough.
-    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+    pub(crate) fn budget(&self) -> &BufferBudget {
+        &self.budget
+    }
+
+    /// Takes what is needed to buffer so many bytes more: whether there was enough.
+    pub(crate) fn buffer(&mut self, bytes: usize) -> bool {
+        let missing = bytes.saturating_sub(self.credit);
+        let enough = missing == 0 || self.prepay(missing);
+        if enough {
+            self.credit -= bytes;
+        }
+        enough
+    }
+
+    /// Takes so much in advance: whether there was enough.
+    pub(crate) fn prepay(&mut self, bytes: usize) -> bool {
         let take = |available: usize| available.checked_sub(bytes);
-        let taken = self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
-        self.bytes += if taken { bytes } else { 0 };
-        taken
+        let enough = self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+        if enough {
+            self.taken += bytes;
+            self.credit += bytes;
+        }
+        enough
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.0.fetch_add(self.bytes, Ordering::Relaxed);
+        self.budget.0.fetch_add(self.taken, Ordering::Relaxed);
     }
 }

@@ -18,6 +18,9 @@ use crate::message::IdSalvage;
 /// How much of a body over the limit is received and dropped, so that its sender lives to read the answer.
 const DRAIN: usize = 1 << 20;
 
+/// How many frames, empty ones included, are received before others have a turn.
+const FRAMES_PER_POLL: usize = 256;
+
 /// Why a body did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -63,6 +66,8 @@ impl Error for BodyFault {}
 pub(crate) struct BodyLimits {
     pub(crate) bytes: usize,
     pub(crate) budget: Option<BufferBudget>,
+    /// The bytes that an outer layer has taken from the same budget.
+    pub(crate) credit: usize,
     pub(crate) timed_out: fn(&(dyn Error + 'static)) -> bool,
 }
 
@@ -108,7 +113,7 @@ impl<B: Body<Data = Bytes>> Collect<B> {
         let too_large = usize::try_from(body.size_hint().lower()).map_or(true, |lower| lower > limits.bytes);
         let drain =
             too_large.then(|| Drain { salvage: IdSalvage::default(), left: limits.bytes.saturating_add(DRAIN) });
-        let reservation = limits.budget.clone().map(Reservation::new);
+        let reservation = limits.budget.clone().map(|budget| Reservation::new(budget, limits.credit));
         Self { body, limits, reservation, first: Bytes::new(), all: BytesMut::new(), trailers: None, drain }
     }
 
@@ -130,8 +135,13 @@ where
         if self.drain.is_some() && self.is_hopeless() {
             return Poll::Ready(Err(Lost { fault: BodyFault::TooLarge, id: None }));
         }
-        while !self.body.is_end_stream() {
-            let Some(frame) = ready!(self.as_mut().project().body.poll_frame(cx)) else { break };
+        for _ in 0..FRAMES_PER_POLL {
+            if self.body.is_end_stream() {
+                return Poll::Ready(self.finish());
+            }
+            let Some(frame) = ready!(self.as_mut().project().body.poll_frame(cx)) else {
+                return Poll::Ready(self.finish());
+            };
             let received = match frame {
                 Ok(frame) => match frame.into_data() {
                     Ok(data) => self.as_mut().receive(data),
@@ -146,7 +156,8 @@ where
                 return Poll::Ready(Err(lost));
             }
         }
-        Poll::Ready(self.finish())
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
@@ -161,10 +172,10 @@ impl<B: Body<Data = Bytes>> Collect<B> {
         if length > this.limits.bytes {
             let mut drain = Drain { salvage: IdSalvage::default(), left: DRAIN };
             drain.salvage.feed(if this.all.is_empty() { this.first } else { this.all });
-            *this.all = BytesMut::new();
+            (*this.first, *this.all, *this.reservation) = (Bytes::new(), BytesMut::new(), None);
             return this.drain.insert(drain).receive(&data);
         }
-        if this.reservation.as_mut().is_some_and(|reservation| !reservation.grow(data.len())) {
+        if this.reservation.as_mut().is_some_and(|reservation| !reservation.buffer(data.len())) {
             let id = IdSalvage::of(if this.all.is_empty() { this.first } else { this.all });
             return Err(Lost { fault: BodyFault::BudgetExhausted, id });
         }
@@ -173,8 +184,10 @@ impl<B: Body<Data = Bytes>> Collect<B> {
             return Ok(());
         }
         if this.all.is_empty() {
-            let rest = usize::try_from(announced).unwrap_or(0).min(this.limits.bytes);
-            this.all.reserve((length + rest).min(this.limits.bytes));
+            // What is announced is set aside at once, unless the budget has no room for a mere announcement.
+            let rest = usize::try_from(announced).unwrap_or(0).min(this.limits.bytes - length);
+            let room = this.reservation.as_mut().is_none_or(|reservation| reservation.prepay(rest));
+            this.all.reserve(if room { length + rest } else { length });
             this.all.extend_from_slice(this.first);
         }
         this.all.extend_from_slice(&data);

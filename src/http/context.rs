@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Extensions, Method, Uri};
 
+use super::{BufferBudget, Reservation};
 use crate::message::{Dialect, Inspection, Mirror, ReadError};
 
 /// How a layer reads.
@@ -36,12 +37,19 @@ struct Inner {
     method: Method,
     uri: Uri,
     mirror: Mirror,
+    /// As long as the bytes are held here they count.
+    hold: Option<Arc<Reservation>>,
 }
 
 impl Context {
     /// The context of a request of which the body has been received: the one that it carries, if that was made from
     /// the same bytes, under the same head, by the same rules; else a new one, which it carries from now on.
-    pub(crate) fn of(head: &mut Parts, bytes: &Bytes, reading: &Reading) -> Result<Self, ReadError> {
+    pub(crate) fn of(
+        head: &mut Parts,
+        bytes: &Bytes,
+        hold: Option<&Arc<Reservation>>,
+        reading: &Reading,
+    ) -> Result<Self, ReadError> {
         let mcp = reading.dialect.rules().mcp_transport;
         let mirror = if mcp { Mirror::read(&head.headers).map_err(ReadError::Mirror)? } else { Mirror::default() };
         let carried = head.extensions.get::<Self>().filter(|context| context.is_of(head, bytes, &mirror, reading));
@@ -50,13 +58,21 @@ impl Context {
         }
         let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
         let (method, uri) = (head.method.clone(), head.uri.clone());
-        let context = Self(Arc::new(Inner { inspection, reading: reading.clone(), method, uri, mirror }));
+        let context =
+            Self(Arc::new(Inner { inspection, reading: reading.clone(), method, uri, mirror, hold: hold.cloned() }));
         head.extensions.insert(context.clone());
         Ok(context)
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {
         &self.0.inspection
+    }
+
+    /// The bytes that the request carries already as taken from a budget.
+    pub(crate) fn credit(extensions: &Extensions, budget: &BufferBudget) -> usize {
+        let context = extensions.get::<Self>();
+        let counted = context.filter(|context| context.0.hold.as_ref().is_some_and(|hold| hold.budget().is(budget)));
+        counted.map_or(0, |context| context.inspection().bytes().len())
     }
 
     fn is_of(&self, head: &Parts, bytes: &Bytes, mirror: &Mirror, reading: &Reading) -> bool {
@@ -70,6 +86,8 @@ impl Context {
 
 impl Inspection {
     /// The inspection of the request that these extensions belong to, if a gate has read it.
+    ///
+    /// It is about the bytes that the gate handed on: behind a middleware that changes the body it is about the old one.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get::<Context>().map(Context::inspection)

@@ -154,9 +154,30 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
     values.any(|value| value.split(',').any(media))
 }
 
+/// Whether the query has a parameter that some framework takes for the method, in any spelling that one of them decodes.
 fn names_method(head: &Parts) -> bool {
     let query = head.uri.query().unwrap_or_default();
-    query.split('&').any(|pair| pair.split('=').next().is_some_and(|name| name.eq_ignore_ascii_case("_method")))
+    let name = |pair: &str| {
+        let decoded = decode(pair.split('=').next().unwrap_or_default());
+        let plain = decoded.split('[').next().unwrap_or_default().replace(['+', ' '], "");
+        plain.eq_ignore_ascii_case("_method")
+    };
+    query.split(['&', ';']).any(name)
+}
+
+/// Decodes the escapes of ASCII characters; what else there may be makes no difference here.
+fn decode(text: &str) -> String {
+    let mut parts = text.split('%');
+    let mut decoded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(u8::is_ascii);
+        match byte {
+            Some(byte) => decoded.push(char::from(byte)),
+            None => decoded.push('%'),
+        }
+        decoded.push_str(part.get(if byte.is_some() { 2 } else { 0 }..).unwrap_or_default());
+    }
+    decoded
 }
 
 fn check_upgrade(headers: &HeaderMap, upgrades: &[Box<str>]) -> Result<(), HeadFault> {
@@ -186,6 +207,10 @@ fn check_content(headers: &HeaderMap, rules: &DialectRules) -> Result<(), HeadFa
         (Some(value), None) => value.to_str().map_err(|_| HeadFault::ContentTypeUnsupported)?,
         (Some(_), Some(_)) => return Err(HeadFault::ContentTypeRepeated),
     };
+    if value.contains(',') {
+        // A list, or a quoted text that somebody takes for one.
+        return Err(HeadFault::ContentTypeUnsupported);
+    }
     let mut parts = value.split(';').map(|part| part.trim_matches([' ', '\t']));
     let media = parts.next().unwrap_or_default();
     if !rules.media_types.iter().any(|known| known.eq_ignore_ascii_case(media)) {
@@ -200,13 +225,21 @@ fn check_parameter(parameter: &str) -> Result<(), HeadFault> {
         return Ok(());
     }
     let (name, value) = parameter.split_once('=').ok_or(HeadFault::ContentTypeUnsupported)?;
-    if !name.eq_ignore_ascii_case("charset") {
-        // A name that only trims or folds to `charset` is read as one by somebody.
-        let resembles = name.to_ascii_lowercase().contains("charset");
-        return if resembles { Err(HeadFault::CharsetUnsupported) } else { Ok(()) };
+    let quoted = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let well_formed = quoted.map_or_else(|| is_token(value), |text| !text.contains(['"', '\\']));
+    if !is_token(name) || !well_formed {
+        return Err(HeadFault::ContentTypeUnsupported);
     }
-    let plain = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-    if plain.eq_ignore_ascii_case("utf-8") { Ok(()) } else { Err(HeadFault::CharsetUnsupported) }
+    let resembles = name.to_ascii_lowercase().contains("charset");
+    let utf_8 = name.eq_ignore_ascii_case("charset") && quoted.unwrap_or(value).eq_ignore_ascii_case("utf-8");
+    // A name that only resembles `charset` is read as one by somebody.
+    if resembles && !utf_8 { Err(HeadFault::CharsetUnsupported) } else { Ok(()) }
+}
+
+/// RFC 9110, section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(letter)
 }
 
 fn is_preflight(headers: &HeaderMap) -> bool {

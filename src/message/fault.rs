@@ -37,6 +37,8 @@ macro_rules! faults {
 faults! {
     /// `arguments` is neither an object nor null.
     ArgumentsNotObject = "arguments_not_object", "`arguments` must be an object";
+    /// A call that asks for no answer, in a batch, where the dialect has no such calls.
+    BatchCallWithoutId = "batch_call_without_id", "a call in a batch needs an id";
     /// A batch without messages.
     BatchEmpty = "batch_empty", "empty batch";
     /// `initialize` in a batch.
@@ -107,6 +109,8 @@ faults! {
     ResultWithError = "result_with_error", "`result` together with `error`";
     /// A subscription's filter that is not what the method has.
     SubscriptionMalformed = "subscription_malformed", "malformed subscription";
+    /// The envelope, `params` or `_meta` of MCP has more members than any of its methods.
+    TooManyMembers = "too_many_members", "too many members";
     /// One message asks for more things than a batch may have messages.
     TooManyTargets = "too_many_targets", "one message asks for too many things";
     /// The protocol version in `_meta` is not a string.

@@ -15,6 +15,7 @@ const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
 const PARAM: &str = "mcp-param-";
+const FAMILY: &str = "mcp-";
 
 /// The values of the mirroring headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub(crate) struct Mirror {
 pub enum MirrorFault {
     /// It says something else than the body.
     Contradicts,
+    /// It comes behind the body, where some host adds it to the headers.
+    InTrailers,
     /// The revision requires it.
     Missing,
     /// It is there twice.
@@ -63,6 +66,7 @@ impl HeaderMismatch {
     pub fn reason(&self) -> &'static str {
         match self.fault {
             MirrorFault::Contradicts => "header.contradicts",
+            MirrorFault::InTrailers => "header.in_trailers",
             MirrorFault::Missing => "header.missing",
             MirrorFault::Repeated => "header.repeated",
             MirrorFault::Undecodable => "header.undecodable",
@@ -74,6 +78,7 @@ impl fmt::Display for HeaderMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.fault {
             MirrorFault::Contradicts => "contradicts the body",
+            MirrorFault::InTrailers => "comes behind the body",
             MirrorFault::Missing => "is missing",
             MirrorFault::Repeated => "is repeated",
             MirrorFault::Undecodable => "is not plain text",
@@ -97,6 +102,14 @@ impl Mirror {
             method: single(headers, METHOD, METHOD)?,
             name: single(headers, NAME, NAME)?,
         })
+    }
+
+    /// Refuses them behind the body.
+    pub(crate) fn check_trailers(trailers: &HeaderMap) -> Result<()> {
+        if trailers.keys().any(|name| name.as_str().starts_with(FAMILY)) {
+            return Err(mismatch(FAMILY, MirrorFault::InTrailers));
+        }
+        Ok(())
     }
 
     /// The revision that the head names.

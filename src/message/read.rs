@@ -11,6 +11,8 @@ use crate::json::{self, Kind, Member, Reader, Scope, Span, Text, Value, folds_on
 
 /// The messages that a batch may have.
 const MAX_BATCH: usize = 100;
+/// The members that an object of the protocol's own may have.
+const MAX_MEMBERS: usize = 1000;
 const ENVELOPE: &[&str] = &["error", "id", "jsonrpc", "method", "params", "result"];
 pub(super) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The members of `_meta` that some decision depends on.
@@ -133,7 +135,11 @@ impl Read<'_> {
             if records.len() == MAX_BATCH {
                 return Err(Fault::BatchTooLong.into());
             }
-            let record = self.message(records.len())?;
+            let record = self.message(records.len()).map_err(|error| match error {
+                // Alone it is dropped without a word; here others wait for an answer.
+                Error::Message(Fault::CallWithoutId) => Error::Message(Fault::BatchCallWithoutId),
+                error @ (Error::Json(_) | Error::Message(_)) => error,
+            })?;
             self.check_element(&record)?;
             records.push(record);
         }
@@ -210,9 +216,10 @@ impl Read<'_> {
     fn envelope(&mut self) -> Result<Envelope, Error> {
         let mut envelope = Envelope::default();
         self.reader.open_object()?;
-        while let Some(key) = self.reader.key()? {
-            let name = self.name(key, ENVELOPE)?;
-            match name {
+        for count in 0.. {
+            let Some(key) = self.reader.key()? else { break };
+            check_count(count)?;
+            match self.name(key, ENVELOPE)? {
                 Some("jsonrpc") => envelope.version = Some(self.reader.value()?),
                 Some("id") => envelope.id = Some(self.reader.value()?),
                 Some("method") => envelope.method = Some(self.reader.value()?),
@@ -251,7 +258,10 @@ impl Read<'_> {
     /// Reads an object whose members are kept, and of `params` also those of the two objects in it that are.
     fn members(&mut self, scope: Scope, reserved: &'static [&'static str]) -> Result<(), Error> {
         self.reader.open_object()?;
-        while let Some(name) = self.reader.key()? {
+        for count in 0.. {
+            let Some(name) = self.reader.key()? else { break };
+            // What has reserved names belongs to the protocol, and has no more members than the protocol needs.
+            check_count(if reserved.is_empty() { 0 } else { count })?;
             self.name(name, reserved)?;
             let nested = self.nests(scope, name);
             let value = match (nested, self.reader.kind()?) {
@@ -295,11 +305,17 @@ impl Read<'_> {
         if has_control(&name) {
             return Err(Fault::ControlInKey);
         }
-        if reserved.iter().any(|reserved| folds_onto(&name, reserved)) {
-            return Err(Fault::FoldedKey);
-        }
-        Ok(None)
+        let resembles = |reserved: &&&str| match name.is_ascii() {
+            true => reserved.eq_ignore_ascii_case(&name),
+            false => folds_onto(&name, reserved),
+        };
+        if reserved.iter().find(resembles).is_some() { Err(Fault::FoldedKey) } else { Ok(None) }
     }
+}
+
+/// Whether there are not too many members yet.
+fn check_count(count: usize) -> Result<(), Fault> {
+    if count < MAX_MEMBERS { Ok(()) } else { Err(Fault::TooManyMembers) }
 }
 
 impl Envelope {

@@ -175,6 +175,11 @@ fn pings(count: usize) -> String {
     batch(&(0..count).map(|id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).collect::<Vec<_>>())
 }
 
+/// So many members, each behind a comma.
+fn many(count: usize) -> String {
+    (0..count).map(|n| format!(r#","m{n}":{n}"#)).collect()
+}
+
 const TWICE: &str = "json.duplicate_key";
 const FOLDED: &str = "message.folded_key";
 const CONTROL: &str = "message.control_in_key";
@@ -356,6 +361,11 @@ fn envelopes() -> Vec<Row> {
         "TH-046 answer to an elicitation": one(r#""result":{"action":"accept","content":{"name":"wipe","Name":"x"}}"#)
             => "1: reply";
         "TH-047 result with error": one(r#""result":{},"error":{}"#) => "message.result_with_error";
+        "1000 members": format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping"{}}}"#, many(997)) => "1: plumbing ping";
+        "1001 members": format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping"{}}}"#, many(998)) => "message.too_many_members";
+        "1001 members of params": request("ping", &format!(r#"{{"x":1{}}}"#, many(1000))) => "message.too_many_members";
+        "1001 members of _meta": request("ping", &format!(r#"{{"_meta":{{"x":1{}}}}}"#, many(1000)))
+            => "message.too_many_members";
         "result with params": reply(r#""id":1,"result":{},"params":{}"#) => "message.reply_with_params";
         "result with positional params": reply(r#""id":1,"result":{},"params":[]"#) => "message.reply_with_params";
         "result without id": reply(r#""result":{}"#) => "message.reply_without_id";
@@ -489,7 +499,7 @@ fn batches() -> Vec<Row> {
         "an envelope as an array": r#"["2.0",1,"tools/call",{"name":"wipe"}]"# => "message.not_an_object";
         "one bad element": batch(&[ping.clone(), wipe_as("null")]) => "message.id_null";
         "one element without an id": batch(&[ping.clone(), notification("tools/call", r#"{"name":"wipe"}"#)])
-            => "message.call_without_id";
+            => "message.batch_call_without_id";
         "a name folded in one element": batch(&[ping.clone(), call(r#"{"name":"look","NAME":"wipe"}"#)]) => FOLDED;
         "comma at the end": format!("[{ping},]") => "json.syntax";
         "end is missing": format!("[{ping}") => "json.truncated";
@@ -623,6 +633,7 @@ fn decision_2_every_fault_of_a_text_or_envelope_is_one_of_a_batch_element_too() 
         let replies = row.expected.ends_with("reply");
         let body = bytes("[", &row.body, r#",{"jsonrpc":"2.0","id":"other","method":"ping"}]"#);
         let expected = if replies { "message.batch_mixed".to_owned() } else { expected };
+        let expected = expected.replace("message.call_without_id", "message.batch_call_without_id");
         assert_eq!(mcp(&body), expected, "{}", row.name);
     }
 }

@@ -59,8 +59,8 @@ pub struct DecisionEvent<'a> {
     pub denial: Option<&'a Denial>,
     /// The message, if one could be read.
     pub message: Option<Message<'a>>,
-    /// The request's head, extensions included.
-    pub head: &'a http::request::Parts,
+    /// The request's head, extensions included; `None` where the service behind the gate has it already.
+    pub head: Option<&'a http::request::Parts>,
     /// The caller's roles.
     pub roles: &'a Roles,
     /// The server that owns what is called, where the gate knows it.
@@ -75,7 +75,7 @@ impl<'a> DecisionEvent<'a> {
     /// Who is behind the request, if authentication says so.
     #[must_use]
     pub fn principal(&self) -> Option<&'a Principal> {
-        self.head.extensions.get()
+        self.head?.extensions.get()
     }
 
     /// The tool that is called, if one is.

@@ -32,8 +32,8 @@ fn place(extensions: &http::Extensions) -> (usize, usize) {
 fn watched(layer: ArgumentAllowlistLayer) -> (ArgumentAllowlistLayer, Places) {
     let places = Places::default();
     let log = Arc::clone(&places);
-    let layer =
-        layer.on_decision(move |event: &DecisionEvent<'_>| log.lock().unwrap().push(place(&event.head.extensions)));
+    let layer = layer
+        .on_decision(move |event: &DecisionEvent<'_>| log.lock().unwrap().push(place(&event.head.unwrap().extensions)));
     (layer, places)
 }
 

@@ -11,6 +11,7 @@
 mod answers;
 mod attack;
 mod bodies;
+mod borders;
 mod context;
 mod cost;
 mod decisions;

@@ -117,7 +117,7 @@ fn a_shadow_tells_what_it_would_have_done() {
     assert_eq!(lines(shadow(), post_text(no.clone())), ["shadow_deny policy.tool_not_allowed 2 rm [analyst] - -"]);
     assert_eq!(
         lines(shadow(), post_text(format!("[{ok},{no}]"))),
-        ["shadow_deny batch.refused 1 echo [analyst] - -", "shadow_deny policy.tool_not_allowed 2 rm [analyst] - -"]
+        ["allow - 1 echo [analyst] - -", "shadow_deny policy.tool_not_allowed 2 rm [analyst] - -"]
     );
     assert_eq!(lines(shadow(), post_text("{")), ["deny json.truncated - - [analyst] - -"]);
     assert_eq!(lines(shadow(), bare("GET")), ["shadow_deny policy.role_missing - - [] - -"]);

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use http::header::UPGRADE;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::gate::{Admitted, Gate};
+use super::gate::Gate;
+use super::judge::{Admitted, Passage};
 use crate::http::{Admission, Collect, RequestBody, ResponseBody};
 
 pin_project! {
@@ -35,7 +37,7 @@ pin_project! {
         /// Nothing is forwarded.
         Answer { response: Option<Response<Bytes>> },
         /// The inner service has the request.
-        Forward { #[pin] future: F },
+        Forward { #[pin] future: F, passage: Passage },
         /// The body is being received. The head and the ready service wait for it.
         Receive { #[pin] collect: Collect<B>, waiting: Option<(Parts, S)>, admission: Admission },
     }
@@ -49,11 +51,11 @@ where
     pub(super) fn new(gate: Arc<Gate>, mut ready: S, request: Request<B>) -> Self {
         let (head, body) = request.into_parts();
         let state = match gate.admit(&head) {
-            Ok(Admitted::Forward) => {
-                State::Forward { future: ready.call(Request::from_parts(head, RequestBody::unread(body))) }
+            Ok(Admitted::Forward(passage)) => {
+                State::Forward { future: ready.call(Request::from_parts(head, RequestBody::unread(body))), passage }
             }
             Ok(Admitted::Receive(admission)) => {
-                let collect = Collect::new(body, gate.limits(admission));
+                let collect = Collect::new(body, gate.limits(&head, admission));
                 State::Receive { collect, waiting: Some((head, ready)), admission }
             }
             Err(denial) => State::Answer { response: Some(gate.answer(&denial)) },
@@ -80,16 +82,16 @@ where
                     let response = response.take().expect("polled after completion");
                     return Poll::Ready(Ok(response.map(ResponseBody::answer)));
                 }
-                StateProjection::Forward { future } => {
+                StateProjection::Forward { future, passage } => {
                     let response = ready!(future.poll(cx))?;
-                    return Poll::Ready(Ok(this.gate.pass(response)));
+                    return Poll::Ready(Ok(this.gate.pass(response, passage)));
                 }
                 StateProjection::Receive { collect, waiting, admission } => {
                     let received = ready!(collect.poll(cx));
                     #[expect(clippy::expect_used, reason = "the contract of Future")]
                     let (head, mut ready) = waiting.take().expect("polled after completion");
                     match this.gate.decide(head, received, *admission) {
-                        Ok(request) => State::Forward { future: ready.call(request) },
+                        Ok((request, passage)) => State::Forward { future: ready.call(request), passage },
                         Err(denial) => State::Answer { response: Some(this.gate.answer(&denial)) },
                     }
                 }
@@ -100,10 +102,11 @@ where
 }
 
 impl Gate {
-    /// Hands on the inner service's response, unless it left the protocol.
-    fn pass<R>(&self, response: Response<R>) -> Response<ResponseBody<R>> {
-        if response.status() == StatusCode::SWITCHING_PROTOCOLS && !self.allows_upgrades() {
-            return self.switched_protocols().map(ResponseBody::answer);
+    /// Hands on the inner service's response, unless it leaves the protocol.
+    fn pass<R>(&self, response: Response<R>, passage: &Passage) -> Response<ResponseBody<R>> {
+        let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+        if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
+            return self.answer(&self.refuse_switch(&passage.requester)).map(ResponseBody::answer);
         }
         response.map(ResponseBody::inner)
     }

@@ -100,8 +100,10 @@
 
 mod future;
 mod gate;
+mod judge;
 mod layer;
 mod service;
+mod tell;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::ArgumentAllowlistLayer;
