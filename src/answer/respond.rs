@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
 use serde::Serialize;
 
@@ -240,10 +240,6 @@ fn json_rpc_error(denial: &Denial, in_band: bool) -> Response<Bytes> {
 fn add_headers(denial: &Denial, headers: &mut http::HeaderMap) {
     if let DenialKind::Body(BodyFault::BudgetExhausted) = denial.kind() {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    if let DenialKind::Body(_) | DenialKind::Head(_) = denial.kind() {
-        // What is left of a body must not be taken for the next request.
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }
 

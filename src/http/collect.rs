@@ -84,6 +84,8 @@ pub(crate) struct Collected {
 pub(crate) struct Lost {
     pub(crate) fault: BodyFault,
     pub(crate) id: Option<String>,
+    /// There is more of the body than was read.
+    pub(crate) unread: bool,
 }
 
 pin_project! {
@@ -133,7 +135,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if self.drain.is_some() && self.is_hopeless() {
-            return Poll::Ready(Err(Lost { fault: BodyFault::TooLarge, id: None }));
+            return Poll::Ready(Err(Lost { fault: BodyFault::TooLarge, id: None, unread: true }));
         }
         for _ in 0..FRAMES_PER_POLL {
             if self.body.is_end_stream() {
@@ -177,7 +179,7 @@ impl<B: Body<Data = Bytes>> Collect<B> {
         }
         if this.reservation.as_mut().is_some_and(|reservation| !reservation.buffer(data.len())) {
             let id = IdSalvage::of(if this.all.is_empty() { this.first } else { this.all });
-            return Err(Lost { fault: BodyFault::BudgetExhausted, id });
+            return Err(Lost { fault: BodyFault::BudgetExhausted, id, unread: true });
         }
         if this.first.is_empty() {
             *this.first = data;
@@ -200,13 +202,13 @@ impl<B: Body<Data = Bytes>> Collect<B> {
         let timed_out = causes.any(|error| (this.limits.timed_out)(error));
         let fault = if timed_out { BodyFault::TimedOut } else { BodyFault::Failed };
         let id = IdSalvage::of(if this.all.is_empty() { this.first } else { this.all });
-        Lost { fault, id }
+        Lost { fault, id, unread: true }
     }
 
     fn finish(self: Pin<&mut Self>) -> Result<Collected, Lost> {
         let this = self.project();
         if let Some(drain) = this.drain.take() {
-            return Err(Lost { fault: BodyFault::TooLarge, id: drain.salvage.finish() });
+            return Err(Lost { fault: BodyFault::TooLarge, id: drain.salvage.finish(), unread: false });
         }
         let all = std::mem::take(this.all);
         let bytes = if all.is_empty() { std::mem::take(this.first) } else { all.freeze() };
@@ -221,7 +223,7 @@ impl Drain {
             Some(left) => self.left = left,
             None => {
                 let id = std::mem::take(&mut self.salvage).finish();
-                return Err(Lost { fault: BodyFault::TooLarge, id });
+                return Err(Lost { fault: BodyFault::TooLarge, id, unread: true });
             }
         }
         Ok(())

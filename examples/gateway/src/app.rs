@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, Request};
 use tower::Layer;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use tower_http::request_id::{MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer};
-use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutError};
+use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutError};
 use tower_http::trace::TraceLayer;
 use tower_toolgate::Server;
 use tower_toolgate::answer::{AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown};
@@ -42,7 +42,7 @@ pub fn router(config: &Config, policy: &Policy) -> Router {
     });
     let text = move || async move { metrics.text() };
     servers
-        .layer(RequestBodyTimeoutLayer::new(config.gateway.body_timeout))
+        .layer(RequestBodyDeadlineLayer::new(config.gateway.body_timeout))
         .layer(from_fn_with_state(edge.clone(), edge::authenticate))
         .route("/healthz", get(|| async { "ok" }))
         .route("/metrics", get(text))

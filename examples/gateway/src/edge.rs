@@ -9,12 +9,13 @@ use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
 use http::uri::Authority;
-use http::{Method, StatusCode, Uri};
+use http::{Method, StatusCode};
 use subtle::ConstantTimeEq;
 use tower_toolgate::{Principal, Roles};
 
 use crate::config::{ApiKey, GatewayConfig};
 use crate::metrics::Metrics;
+use crate::upstream::drop_named_by_connection;
 
 /// The headers that tell the server behind the gateway who calls. Only the gateway sets them.
 pub(crate) const ROLE: HeaderName = HeaderName::from_static("x-toolgate-role");
@@ -64,25 +65,23 @@ impl Edge {
     #[must_use]
     pub fn permits_origin(&self, origin: &str) -> bool {
         let listed = self.0.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
-        let local = || origin.parse::<Uri>().is_ok_and(|origin| origin.authority().is_some_and(is_loopback));
+        let local = || is_local_origin(origin);
         listed || self.0.loopback && local()
     }
 
     fn permits_host(&self, host: &str) -> bool {
-        let Ok(authority) = host.parse::<Authority>() else { return false };
-        let listed =
-            |known: &String| known == &host.to_ascii_lowercase() || known == &authority.host().to_ascii_lowercase();
+        let Some(authority) = host.parse::<Authority>().ok().filter(is_plain) else { return false };
+        let listed = |known: &String| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(authority.host());
         self.0.hosts.iter().any(listed) || self.0.loopback && is_loopback(&authority)
     }
 
     /// Looks at hosts and origins; both protect from pages that make a browser speak to this machine.
     fn check_place(&self, request: &Request) -> Result<(), &'static str> {
         let headers = request.headers();
-        let host = match single(headers, &HOST)? {
-            Some(host) => Some(host),
-            None => request.uri().authority().map(Authority::as_str),
-        };
-        if !host.is_some_and(|host| self.permits_host(host)) {
+        // The target of a request comes before its Host (RFC 9112, section 3.2.2); one that lies about either is not served.
+        let hosts = [single(headers, &HOST)?, request.uri().authority().map(Authority::as_str)];
+        let mut hosts = hosts.into_iter().flatten().peekable();
+        if hosts.peek().is_none() || !hosts.all(|host| self.permits_host(host)) {
             return Err("this host is not served");
         }
         match single(headers, &ORIGIN)? {
@@ -112,6 +111,7 @@ pub async fn guard_place(State(edge): State<Edge>, request: Request, next: Next)
 
 /// Refuses requests without a valid key with 401; puts roles and principal on the others.
 pub async fn authenticate(State(edge): State<Edge>, mut request: Request, next: Next) -> Response {
+    drop_named_by_connection(request.headers_mut());
     strip(request.headers_mut());
     let Some(caller) = edge.caller(request.headers()) else {
         edge.0.metrics.count_unauthorized();
@@ -128,9 +128,10 @@ pub async fn authenticate(State(edge): State<Edge>, mut request: Request, next: 
     next.run(request).await
 }
 
-/// Removes what only the gateway may say.
+/// Removes what only the gateway may say, and what some hosts take for it: they read `_` as `-`.
 fn strip(headers: &mut HeaderMap) {
-    let ours: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with(OURS)).cloned().collect();
+    let is_ours = |name: &&HeaderName| name.as_str().replace('_', "-").starts_with(OURS);
+    let ours: Vec<_> = headers.keys().filter(is_ours).cloned().collect();
     ours.iter().for_each(|name| {
         headers.remove(name);
     });
@@ -152,12 +153,25 @@ fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a st
     }
 }
 
+/// RFC 6454: a scheme, a host, perhaps a port, and nothing else.
+fn is_local_origin(origin: &str) -> bool {
+    let place = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    let authority = place.and_then(|place| place.parse::<Authority>().ok());
+    authority.is_some_and(|authority| is_plain(&authority) && is_loopback(&authority))
+}
+
 fn is_loopback(authority: &Authority) -> bool {
     let host = authority.host();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    // `user@localhost` has the host `localhost`, and is nobody's address.
-    !authority.as_str().contains('@')
-        && (host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback()))
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether it is a host and perhaps a port, without a user, which `user@localhost` has.
+fn is_plain(authority: &Authority) -> bool {
+    let port = authority.as_str().strip_prefix(authority.host()).and_then(|port| port.strip_prefix(':'));
+    let is_port =
+        |port: &str| port.is_empty() || port.parse::<u16>().is_ok() && port.bytes().all(|byte| byte.is_ascii_digit());
+    authority.as_str() == authority.host() || port.is_some_and(is_port)
 }
 
 /// A JSON-RPC error without an id: nothing of the body has been read.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -26,9 +27,28 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
         let address = listener.local_addr().map_err(failed)?;
         announce(address, demo).map_err(failed)?;
         let router = crate::app::router(&parsed.config, &policy);
-        axum::serve(listener, router).with_graceful_shutdown(stopped()).await.map_err(failed)
+        let (stop, stopping) = tokio::sync::oneshot::channel();
+        let graceful = axum::serve(listener, router).with_graceful_shutdown(async {
+            stopped().await;
+            drop(stop);
+        });
+        tokio::select! {
+            served = graceful => served.map_err(failed),
+            // Streams of events have no end of their own, and half a request may never get one.
+            () = grace(stopping) => Ok(()),
+        }
     })
 }
+
+/// Resolves when requests in flight have had their time, counted from the moment that the process is asked to stop.
+async fn grace(stopping: tokio::sync::oneshot::Receiver<()>) {
+    // The sender is only ever dropped.
+    let _ = stopping.await;
+    tokio::time::sleep(GRACE).await;
+}
+
+/// How long requests in flight are waited for.
+const GRACE: Duration = Duration::from_secs(5);
 
 fn announce(address: SocketAddr, demo: bool) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();

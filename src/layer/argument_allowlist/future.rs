@@ -58,7 +58,7 @@ where
                 let collect = Collect::new(body, gate.limits(&head, admission));
                 State::Receive { collect, waiting: Some((head, ready)), admission }
             }
-            Err(denial) => State::Answer { response: Some(gate.answer(&denial)) },
+            Err(denial) => State::Answer { response: Some(gate.answer_unread(&denial, !body.is_end_stream())) },
         };
         Self { gate, state }
     }
@@ -90,9 +90,10 @@ where
                     let received = ready!(collect.poll(cx));
                     #[expect(clippy::expect_used, reason = "the contract of Future")]
                     let (head, mut ready) = waiting.take().expect("polled after completion");
+                    let unread = received.as_ref().is_err_and(|lost| lost.unread);
                     match this.gate.decide(head, received, *admission) {
                         Ok((request, passage)) => State::Forward { future: ready.call(request), passage },
-                        Err(denial) => State::Answer { response: Some(this.gate.answer(&denial)) },
+                        Err(denial) => State::Answer { response: Some(this.gate.answer_unread(&denial, unread)) },
                     }
                 }
             };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ALLOW, HeaderValue};
+use http::header::{ALLOW, CONNECTION, HeaderValue};
 use http::{Response, StatusCode};
 
 use crate::answer::{Denial, Negotiate, RespondToDenial, grpc_status};
@@ -55,6 +55,16 @@ impl Gate {
             upgrades: Vec::new(),
             shadow: false,
         }
+    }
+
+    /// The response to a denial whose request's body may not have been read to its end.
+    pub(super) fn answer_unread(&self, denial: &Denial, unread: bool) -> Response<Bytes> {
+        let mut response = self.answer(denial);
+        if unread {
+            // What is left of the body must not be taken for the next request.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 
     /// The response to a denial, which it carries.

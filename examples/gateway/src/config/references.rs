@@ -22,6 +22,7 @@ pub(super) fn check(places: &Places, tree: &DeTable<'_>) -> Vec<Problem> {
     if let Some(roles) = roles {
         roles_of_keys(&keys, &roles, &mut add);
         servers_of_roles(&roles, &servers, &mut add);
+        names_of_roles(&roles, &mut add);
         if servers.len() > 1 {
             silent_roles(&roles, &mut add);
         }
@@ -63,6 +64,16 @@ fn duplicates(items: &[Item<'_>], key: &str, add: &mut impl FnMut(String, String
         match seen.get(text) {
             Some(first) => add(place, format!("the same as `{first}`")),
             None => drop(seen.insert(text, place)),
+        }
+    }
+}
+
+/// The server behind the gateway is told the roles in a header, with commas between them.
+fn names_of_roles(roles: &[Item<'_>], add: &mut impl FnMut(String, String)) {
+    for role in roles {
+        let name = role.text("name").unwrap_or_default();
+        if !name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',') {
+            add(member(&role.place, "name"), format!("`{name}` must be visible ASCII without commas"));
         }
     }
 }

@@ -6,7 +6,8 @@ use http::header::{
 };
 use http::uri::Authority;
 
-/// What concerns one connection only (RFC 9110, section 7.6.1), besides what `Connection` names.
+/// What concerns one connection only (RFC 9110, section 7.6.1). What `Connection` names besides is removed where the
+/// request comes in, before it is judged: a client must not be able to remove what the gateway adds.
 const HOP_BY_HOP: [HeaderName; 6] =
     [CONNECTION, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
@@ -26,6 +27,7 @@ pub(super) fn for_server(headers: &mut HeaderMap, authority: &Authority) {
 }
 
 pub(super) fn for_client(headers: &mut HeaderMap) {
+    drop_named_by_connection(headers);
     drop_hop_by_hop(headers);
     remove_proxy(headers);
 }
@@ -38,10 +40,18 @@ fn remove_proxy(headers: &mut HeaderMap) {
 }
 
 fn drop_hop_by_hop(headers: &mut HeaderMap) {
+    for name in HOP_BY_HOP {
+        headers.remove(name);
+    }
+}
+
+/// Removes what `Connection` names.
+pub(crate) fn drop_named_by_connection(headers: &mut HeaderMap) {
     let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<_> = named.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
-    let named = named.into_iter().filter(|name: &HeaderName| *name != HOST);
-    for name in named.chain(HOP_BY_HOP) {
+    let named: Vec<HeaderName> =
+        named.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
+    // Without a host there is no request, and what is to be switched to is looked at by the gate.
+    for name in named.iter().filter(|name| ![HOST, CONNECTION, UPGRADE].contains(name)) {
         headers.remove(name);
     }
 }

@@ -6,4 +6,5 @@ mod reply;
 mod service;
 
 pub use self::body::UpstreamBody;
+pub(crate) use self::headers::drop_named_by_connection;
 pub use self::service::HttpUpstream;

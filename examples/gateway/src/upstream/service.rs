@@ -16,7 +16,7 @@ use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client};
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::Instant;
 use tower::Service;
 use tower_toolgate::answer::{Negotiate, Requester, RespondToDenial, UpstreamFault};
@@ -29,6 +29,8 @@ use crate::metrics::Metrics;
 
 /// The bytes that an answer in JSON may have; streams of events are not held back and have no bound.
 const MAX_REPLY_BYTES: usize = 64 << 20;
+/// How long an idle connection is kept.
+const POOL_IDLE: Duration = Duration::from_secs(3);
 /// How long a server may take to be connected to, within its time for the answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -52,7 +54,11 @@ impl HttpUpstream {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         connector.set_connect_timeout(Some(CONNECT_TIMEOUT.min(timeout)));
-        let client = Client::builder(TokioExecutor::new()).build(connector);
+        // Many servers close idle connections after five seconds; a request must not meet that moment.
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(POOL_IDLE)
+            .pool_timer(TokioTimer::new())
+            .build(connector);
         Self(Arc::new(Inner { id: id.to_owned(), uri: url.uri().clone(), timeout, client, metrics }))
     }
 }
@@ -109,8 +115,7 @@ impl Inner {
         match asked {
             Some(_) if is(response.headers(), "text/event-stream") => Ok(response.map(body::streaming)),
             // What a server refuses is said by its status; it may say more, in JSON or not.
-            Some(_) if response.status().is_client_error() => Ok(response.map(body::streaming)),
-            Some(asked) if is(response.headers(), "application/json") => {
+            Some(asked) if response.status().is_client_error() || is(response.headers(), "application/json") => {
                 let (head, body) = response.into_parts();
                 let received = tokio::time::timeout_at(deadline, receive(body)).await;
                 let bytes = received.map_err(|_| UpstreamFault::TimedOut)??;
@@ -126,13 +131,14 @@ impl Inner {
     }
 }
 
-/// Makes sure that an answer with the status of a success is one.
+/// Makes sure that what is no refusal is an answer.
 fn checked(
     mut response: Response<Bytes>,
     asked: &tower_toolgate::message::Inspection,
 ) -> Result<Response<UpstreamBody>, UpstreamFault> {
     let replied = asked.messages().all(|message| message.method().is_err());
-    if response.status().is_success() && !replied && !reply::answers(response.body(), asked) {
+    let refused = response.status().is_client_error();
+    if !refused && !replied && !reply::answers(response.body(), asked) {
         return Err(UpstreamFault::InvalidAnswer);
     }
     let length = response.body().len().into();

@@ -1,7 +1,7 @@
 //! The official conformance runner, with and without the gateway.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn scenario(path: &Path) -> String {
     name[..time.unwrap_or(name.len())].to_owned()
 }
 
-fn checks(path: &PathBuf) -> Vec<String> {
+fn checks(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path.join("checks.json")).unwrap();
     let checks: Vec<Value> = serde_json::from_str(&text).unwrap();
     let mut checks: Vec<_> = checks.iter().map(|check| format!("{}={}", check["id"], check["status"])).collect();

@@ -41,7 +41,7 @@ fn told(output: &Output) -> (i32, String, String) {
 }
 
 /// A gateway in a process of its own.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     out: BufReader<ChildStdout>,
     first: String,
@@ -58,25 +58,25 @@ impl Running {
         Self { child, out, first }
     }
 
-    fn with(config: &str) -> Self {
+    pub(crate) fn with(config: &str) -> Self {
         let path = file(config);
         let running = Self::start(&["--config", path.to_str().unwrap()]);
         std::fs::remove_file(path).unwrap();
         running
     }
 
-    fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         let address = self.first.strip_prefix("ready http://").and_then(|rest| rest.strip_suffix('\n'));
         address.and_then(|address| address.parse().ok()).unwrap_or_else(|| panic!("{:?}", self.first))
     }
 
-    fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     }
 
     /// Whether it succeeded, and all that it printed after the first line and to standard error.
-    fn ended(mut self) -> (bool, String, String) {
+    pub(crate) fn ended(mut self) -> (bool, String, String) {
         let mut err = self.child.stderr.take().unwrap();
         let (sender, receiver) = channel();
         let pid = self.child.id().to_string();

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)]
 
 mod badinput;
+mod borders;
 mod contract;
 mod denials;
 mod edge;
