@@ -14,10 +14,12 @@ const IN_ARENA: u32 = 1 << 31;
 /// The names of the open objects, innermost last.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// A frame for each open object: a mark that holds where the frame below starts, then the object's names.
+    /// A frame for each open object: a mark that holds what is known of the frame below, then the object's names.
     names: Vec<Name>,
     /// Where the innermost object's names start.
     frame: usize,
+    /// A bit for each of the innermost object's names, picked by its hash: a name whose bit is not set is new.
+    seen: u64,
     /// The unescaped names that `names` does not find in the text.
     arena: Vec<u8>,
     /// The indices of those open objects that outgrew a search from end to end.
@@ -42,40 +44,55 @@ struct Large {
 }
 
 impl Keys {
+    #[inline]
     pub(super) fn open(&mut self) {
         if self.names.capacity() == 0 {
             self.names.reserve(16);
         }
-        self.names.push(Name { head: self.frame as u64, start: self.arena.len() as u32, length: 0 });
+        self.names.push(Name { head: self.seen, start: self.arena.len() as u32, length: self.frame as u32 });
         self.frame = self.names.len();
+        self.seen = 0;
     }
 
+    #[inline]
     pub(super) fn close(&mut self) {
         self.large.pop_if(|large| large.frame == self.frame);
         self.names.truncate(self.frame);
         if let Some(mark) = self.names.pop() {
             self.arena.truncate(mark.start as usize);
-            self.frame = mark.head as usize;
+            self.frame = mark.length as usize;
+            self.seen = mark.head;
         }
     }
 
-    /// Adds a name to the innermost object: whether it is new there.
+    /// Adds a name to the innermost object: whether it is new there. Always inlined, as its callers are.
+    #[inline(always)]
     pub(super) fn insert(&mut self, bytes: &[u8], text: Text) -> Result<bool, LoneSurrogate> {
         let name = if text.is_escaped() {
             self.decoded(bytes, text)?
         } else {
-            Name::new(bytes, text.span().start(), text.span().of(bytes).len())
+            Name::new(bytes, text.span().start(), text.span().len())
         };
-        let siblings = self.names.get(self.frame..).unwrap_or_default();
-        let known = if siblings.len() < SMALL {
-            siblings.iter().any(|other| self.same(bytes, *other, name))
-        } else {
-            self.in_large(bytes, name)
-        };
+        let bit = name.bit();
+        let small = self.names.len() - self.frame < SMALL;
+        let new = small && self.seen & bit == 0 || self.is_new(bytes, name);
+        self.seen |= bit;
         self.names.push(name);
-        Ok(!known)
+        Ok(new)
     }
 
+    /// Compares a name with the others of its object.
+    #[inline(never)]
+    fn is_new(&mut self, bytes: &[u8], name: Name) -> bool {
+        let siblings = self.names.get(self.frame..).unwrap_or_default();
+        if siblings.len() < SMALL {
+            !siblings.iter().any(|other| self.same(bytes, *other, name))
+        } else {
+            !self.in_large(bytes, name)
+        }
+    }
+
+    #[cold]
     fn decoded(&mut self, bytes: &[u8], text: Text) -> Result<Name, LoneSurrogate> {
         let decoded = text.decode(bytes)?;
         let start = self.arena.len();
@@ -142,6 +159,12 @@ impl Name {
             }
         };
         Self { head, start: start as u32, length: length as u32 }
+    }
+
+    /// Where it is noted that an object has the name. The product's highest bits depend on all bits of the head.
+    #[inline]
+    fn bit(self) -> u64 {
+        1 << (self.head.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
     }
 
     fn len(self) -> usize {

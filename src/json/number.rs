@@ -6,6 +6,7 @@ use super::error::Fault;
 const SURELY_FINITE: usize = 300;
 
 /// Reads a number: the offset behind it, and whether it is written as an integer.
+#[inline]
 pub(super) fn number(text: &str, start: usize) -> Result<(usize, bool), (Fault, usize)> {
     let bytes = text.as_bytes();
     let mut at = start + usize::from(bytes.get(start) == Some(&b'-'));

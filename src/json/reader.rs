@@ -50,6 +50,11 @@ impl<'a> Reader<'a> {
 
     /// The kind of the value that comes next, as far as its first byte tells.
     pub(crate) fn kind(&mut self) -> Result<Kind> {
+        self.next_kind()
+    }
+
+    #[inline(always)]
+    fn next_kind(&mut self) -> Result<Kind> {
         match self.next_byte() {
             Some(b'{') => Ok(Kind::Object),
             Some(b'[') => Ok(Kind::Array),
@@ -64,6 +69,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Enters the object that comes next; its members are read with [`Reader::key`].
+    #[inline]
     pub(crate) fn open_object(&mut self) -> Result<()> {
         self.open(b'{', 0)?;
         self.keys.open();
@@ -71,12 +77,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Enters the array that comes next; its elements are read with [`Reader::element`].
+    #[inline]
     pub(crate) fn open_array(&mut self) -> Result<()> {
         self.open(b'[', 1)
     }
 
     /// The name of the next member of the innermost object, the value of which comes next; `None` when the object has ended.
     pub(crate) fn key(&mut self) -> Result<Option<Text>> {
+        self.next_key()
+    }
+
+    /// Always inlined: where a member is skipped, its name need not be handed out.
+    #[inline(always)]
+    fn next_key(&mut self) -> Result<Option<Text>> {
         if !self.more(b'}')? {
             self.keys.close();
             return Ok(None);
@@ -99,6 +112,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the innermost array has another element, which comes next; it has ended otherwise.
+    #[inline]
     pub(crate) fn element(&mut self) -> Result<bool> {
         self.more(b']')
     }
@@ -129,11 +143,11 @@ impl<'a> Reader<'a> {
     /// Reads on until only `outside` containers are open. No recursion: depth costs no stack.
     fn skip_to(&mut self, outside: u8) -> Result<()> {
         while self.depth > outside {
-            let more = if self.arrays & 1 == 1 { self.element()? } else { self.key()?.is_some() };
+            let more = if self.arrays & 1 == 1 { self.more(b']')? } else { self.next_key()?.is_some() };
             if !more {
                 continue;
             }
-            match self.kind()? {
+            match self.next_kind()? {
                 kind @ (Kind::Object | Kind::Array) => self.enter(kind)?,
                 scalar @ (Kind::Bool | Kind::Null | Kind::Number | Kind::String) => {
                     self.scalar(scalar)?;
@@ -143,8 +157,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the scalar that comes next, its kind being known.
-    #[inline]
+    /// Reads the scalar that comes next, its kind being known. Always inlined: where it is skipped, no value need be made.
+    #[inline(always)]
     fn scalar(&mut self, kind: Kind) -> Result<Value> {
         let start = self.at;
         match kind {
@@ -162,10 +176,12 @@ impl<'a> Reader<'a> {
         Ok(Value::new(kind, Span::new(start, self.at)))
     }
 
+    #[inline]
     fn enter(&mut self, kind: Kind) -> Result<()> {
         if kind == Kind::Object { self.open_object() } else { self.open_array() }
     }
 
+    #[inline]
     fn open(&mut self, bracket: u8, array: u128) -> Result<()> {
         if self.next_byte() != Some(bracket) {
             return Err(self.unexpected());
@@ -181,6 +197,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the innermost container goes on; reads the comma if so, its end otherwise.
+    #[inline]
     fn more(&mut self, end: u8) -> Result<bool> {
         let fresh = std::mem::take(&mut self.fresh);
         match self.next_byte() {
@@ -199,6 +216,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     fn string(&mut self) -> Result<Text> {
         let start = self.at + 1;
         let (end, content) = scan::string(self.text.as_bytes(), start).map_err(|(fault, at)| Error::new(fault, at))?;
@@ -206,17 +224,24 @@ impl<'a> Reader<'a> {
         Ok(Text::new(Span::new(start, end), content))
     }
 
+    #[inline]
     fn literal(&mut self, literal: &str) -> Result<()> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         if rest.starts_with(literal.as_bytes()) {
             self.at += literal.len();
             return Ok(());
         }
+        Err(self.no_literal(literal))
+    }
+
+    #[cold]
+    fn no_literal(&self, literal: &str) -> Error {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         if rest.starts_with(b"nan") {
-            return Err(self.fault(Fault::NotANumber));
+            return self.fault(Fault::NotANumber);
         }
         let truncated = literal.as_bytes().starts_with(rest);
-        Err(self.fault(if truncated { Fault::Truncated } else { Fault::Syntax }))
+        self.fault(if truncated { Fault::Truncated } else { Fault::Syntax })
     }
 
     /// The first byte that is not white space.
@@ -230,11 +255,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[cold]
     fn unexpected(&self) -> Error {
         let end = self.at >= self.text.len();
         self.fault(if end { Fault::Truncated } else { Fault::Syntax })
     }
 
+    #[cold]
     fn fault(&self, fault: Fault) -> Error {
         Error::new(fault, self.at)
     }

@@ -12,11 +12,19 @@ pub(super) struct Content {
 }
 
 /// Reads a string of which the opening quote has been read: the offset of its closing quote.
+#[inline]
 pub(super) fn string(bytes: &[u8], start: usize) -> Result<(usize, Content), (Fault, usize)> {
+    let at = start + plain_run(bytes.get(start..).unwrap_or_default());
+    // Nearly every string is plain throughout, and is over where its reader is.
+    if bytes.get(at) == Some(&b'"') { Ok((at, Content::default())) } else { behind_plain(bytes, at) }
+}
+
+/// Reads on from the first byte of a string that is not plain.
+#[inline(never)]
+fn behind_plain(bytes: &[u8], start: usize) -> Result<(usize, Content), (Fault, usize)> {
     let mut content = Content::default();
     let mut at = start;
     loop {
-        at += plain_run(bytes.get(at..).unwrap_or_default());
         match bytes.get(at) {
             Some(b'"') => return Ok((at, content)),
             Some(b'\\') => {
@@ -26,6 +34,7 @@ pub(super) fn string(bytes: &[u8], start: usize) -> Result<(usize, Content), (Fa
             Some(_) => return Err((Fault::Syntax, at)),
             None => return Err((Fault::Truncated, at)),
         }
+        at += plain_run(bytes.get(at..).unwrap_or_default());
     }
 }
 
@@ -59,25 +68,38 @@ pub(super) fn code_unit(bytes: &[u8], at: usize) -> Result<u32, (Fault, usize)> 
     })
 }
 
-const BLOCK: usize = 64;
+const WORD: usize = size_of::<u64>();
+/// Strings up to this length are searched by words only.
+const SHORT: usize = 64;
+/// Summing up a block costs as much as some vectors of it, so blocks are long.
+const BLOCK: usize = 256;
 const ONES: u64 = u64::MAX / 0xFF;
 
 /// How many bytes come before the first quote, backslash or control character.
 #[inline]
 fn plain_run(bytes: &[u8]) -> usize {
-    let mut run = 0;
     // Keys and short values end within a word or two; only long strings are worth whole blocks.
-    while let Some(word) = bytes.get(run..).and_then(|rest| rest.first_chunk::<8>()) {
+    let (words, _) = bytes.as_chunks();
+    first_special(words.iter().take(SHORT / WORD)).unwrap_or_else(|| long_plain_run(bytes))
+}
+
+#[inline(never)]
+fn long_plain_run(bytes: &[u8]) -> usize {
+    let run = plain_blocks(bytes);
+    let (words, tail) = bytes.get(run..).unwrap_or_default().as_chunks();
+    let in_tail = || words.len() * WORD + tail.iter().take_while(|byte| !is_special(**byte)).count();
+    run + first_special(words.iter()).unwrap_or_else(in_tail)
+}
+
+#[inline(always)]
+fn first_special<'a>(words: impl Iterator<Item = &'a [u8; WORD]>) -> Option<usize> {
+    for (at, word) in words.enumerate() {
         let marks = marks(u64::from_le_bytes(*word));
         if marks != 0 {
-            return run + marks.trailing_zeros() as usize / 8;
-        }
-        run += 8;
-        if run == BLOCK {
-            run += plain_blocks(bytes.get(run..).unwrap_or_default());
+            return Some(at * WORD + marks.trailing_zeros() as usize / 8);
         }
     }
-    run + bytes.get(run..).unwrap_or_default().iter().take_while(|byte| !is_special(**byte)).count()
+    None
 }
 
 /// How many bytes at the start are whole blocks without a special byte. The fold has no exit, so that it is vectorised.

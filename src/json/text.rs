@@ -55,8 +55,7 @@ pub(crate) struct Span {
 impl Span {
     /// A range of a text that [`Reader`](super::Reader) accepted: its offsets fit.
     pub(super) fn new(start: usize, end: usize) -> Self {
-        let offset = |at| u32::try_from(at).unwrap_or(u32::MAX);
-        Self { start: offset(start), end: offset(end) }
+        Self { start: start as u32, end: end as u32 }
     }
 
     pub(crate) fn start(self) -> usize {
@@ -65,6 +64,10 @@ impl Span {
 
     pub(crate) fn end(self) -> usize {
         self.end as usize
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.end().saturating_sub(self.start())
     }
 
     pub(crate) fn of(self, bytes: &[u8]) -> &[u8] {
