@@ -68,7 +68,7 @@ impl<'a> Arguments<'a> {
     /// The argument of exactly this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Argument<'a>> {
-        self.iter().find(|argument| argument.name() == name)
+        self.iter().find(|argument| argument.member.name.is(argument.bytes, name))
     }
 }
 

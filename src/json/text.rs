@@ -95,6 +95,15 @@ impl Text {
         self.content.escaped
     }
 
+    /// Whether the string, of the text that it was read from, is this one.
+    #[inline]
+    pub(crate) fn is(self, bytes: &[u8], name: &str) -> bool {
+        if self.content.escaped {
+            return self.decode(bytes).is_ok_and(|decoded| decoded == name);
+        }
+        self.span.of(bytes) == name.as_bytes()
+    }
+
     /// The string, of the text that it was read from.
     pub(crate) fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, LoneSurrogate> {
         let raw = str::from_utf8(self.span.of(bytes)).unwrap_or_default();

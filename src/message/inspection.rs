@@ -56,7 +56,7 @@ pub(crate) enum ReadError {
 impl Inspection {
     /// Reads a body, once, and compares the headers that mirror it.
     pub(crate) fn read(bytes: Bytes, dialect: &dyn Dialect, mirror: &Mirror) -> Result<Self, ReadError> {
-        let body = read::body(&bytes, dialect, mirror.revision()).map_err(|error| match error {
+        let body = read::body(&bytes, dialect, mirror).map_err(|error| match error {
             read::Error::Json(error) => ReadError::Json(error),
             read::Error::Message(fault) => ReadError::Message(fault),
         })?;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::dialect::{Batches, Dialect, DialectRules, Target};
+use super::headers::Mirror;
 use super::view::{Message, MessageKind};
 use super::{Era, Fault, Revision, id};
 use crate::json::{self, Kind, Member, Reader, Scope, Span, Text, Value, folds_onto, has_control};
@@ -89,12 +90,12 @@ impl From<Fault> for Error {
     }
 }
 
-/// Reads a body. `named` is the revision that the request's head names.
-pub(super) fn body(bytes: &[u8], dialect: &dyn Dialect, named: Option<Revision>) -> Result<Body, Error> {
+/// Reads a body. `mirror` is what the request's head says of it.
+pub(super) fn body(bytes: &[u8], dialect: &dyn Dialect, mirror: &Mirror) -> Result<Body, Error> {
     let rules = dialect.rules();
     let mut read = Read { bytes, reader: Reader::new(bytes)?, dialect, rules, members: Vec::new() };
     let batch = read.reader.kind()? == Kind::Array;
-    let records = if batch { Records::Many(read.batch(named)?) } else { Records::One(read.message(0)?) };
+    let records = if batch { Records::Many(read.batch(mirror)?) } else { Records::One(read.message(0)?) };
     let Read { reader, members, .. } = read;
     reader.end()?;
     Ok(Body { batch, records, members })
@@ -120,10 +121,10 @@ struct Envelope {
 }
 
 impl Read<'_> {
-    fn batch(&mut self, named: Option<Revision>) -> Result<Vec<Record>, Error> {
+    fn batch(&mut self, mirror: &Mirror) -> Result<Vec<Record>, Error> {
         let legal = match self.rules.batches {
             Batches::Accept => true,
-            Batches::AcceptUpTo20250326 => named.is_none_or(|revision| revision <= Revision::V2025_03_26),
+            Batches::AcceptUpTo20250326 => mirror.revision().is_none_or(|revision| revision <= Revision::V2025_03_26),
             Batches::Refuse => false,
         };
         if !legal {
@@ -297,11 +298,11 @@ impl Read<'_> {
         if reserved.is_empty() {
             return Ok(None);
         }
-        let name = key.decode(self.bytes).map_err(|_| Fault::LoneSurrogate)?;
-        let known = reserved.iter().find(|reserved| **reserved == name);
+        let known = reserved.iter().find(|reserved| key.is(self.bytes, reserved));
         if known.is_some() {
             return Ok(known.copied());
         }
+        let name = key.decode(self.bytes).map_err(|_| Fault::LoneSurrogate)?;
         if has_control(&name) {
             return Err(Fault::ControlInKey);
         }
