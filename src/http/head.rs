@@ -104,11 +104,16 @@ pub(crate) enum Admission {
     Read,
 }
 
-const OVERRIDES: [&str; 3] = ["x-http-method", "x-http-method-override", "x-method-override"];
+// Parsed once: a look-up by `&str` would parse and fold the name anew.
+static OVERRIDES: [HeaderName; 3] = [
+    HeaderName::from_static("x-http-method"),
+    HeaderName::from_static("x-http-method-override"),
+    HeaderName::from_static("x-method-override"),
+];
 
 /// Looks at a head. `upgrades` are the protocols that may be upgraded to.
 pub(crate) fn admit(head: &Parts, rules: &DialectRules, upgrades: &[Box<str>]) -> Result<Admission, HeadFault> {
-    if OVERRIDES.iter().any(|name| head.headers.contains_key(*name)) || names_method(head) {
+    if OVERRIDES.iter().any(|name| head.headers.contains_key(name)) || names_method(head) {
         return Err(HeadFault::MethodOverride);
     }
     check_upgrade(&head.headers, upgrades)?;

@@ -5,15 +5,16 @@
 
 use std::fmt;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::method::{MethodRow, method_row};
 use super::view::{Message, MessageKind};
 use super::{Era, Revision, read};
 
-const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+// Parsed once: a look-up by `&str` would parse and fold the name anew.
+static VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+static METHOD: HeaderName = HeaderName::from_static("mcp-method");
+static NAME: HeaderName = HeaderName::from_static("mcp-name");
 const PARAM: &str = "mcp-param-";
 const FAMILY: &str = "mcp-";
 
@@ -95,12 +96,12 @@ impl Mirror {
     /// Reads the headers: each at most once.
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self> {
         for name in headers.keys().filter(|name| name.as_str().starts_with(PARAM)) {
-            single(headers, name.as_str(), PARAM)?;
+            single(headers, name, PARAM)?;
         }
         Ok(Self {
-            version: single(headers, VERSION, VERSION)?,
-            method: single(headers, METHOD, METHOD)?,
-            name: single(headers, NAME, NAME)?,
+            version: single(headers, &VERSION, VERSION.as_str())?,
+            method: single(headers, &METHOD, METHOD.as_str())?,
+            name: single(headers, &NAME, NAME.as_str())?,
         })
     }
 
@@ -122,15 +123,15 @@ impl Mirror {
     pub(super) fn check<'a>(&self, mut messages: impl Iterator<Item = Message<'a>>, batch: bool) -> Result<Era> {
         if batch {
             // A batch has no one method or name to mirror.
-            compare(self.method.as_ref(), METHOD, None, false, false)?;
-            compare(self.name.as_ref(), NAME, None, false, false)?;
+            compare(self.method.as_ref(), METHOD.as_str(), None, false, false)?;
+            compare(self.name.as_ref(), NAME.as_str(), None, false, false)?;
             return messages.try_for_each(|message| self.check_version(&message).map(drop)).map(|()| Era::Legacy);
         }
         let Some(message) = messages.next() else { return Ok(Era::Legacy) };
         let era = self.check_version(&message)?;
         let required = era == Era::Modern && message.kind() == MessageKind::Request;
         let method = message.method().unwrap_or_default();
-        compare(self.method.as_ref(), METHOD, Some(&method), required, false)?;
+        compare(self.method.as_ref(), METHOD.as_str(), Some(&method), required, false)?;
         self.check_name(&message, &method, required)?;
         Ok(era)
     }
@@ -141,11 +142,11 @@ impl Mirror {
         let era = |version: &str| Revision::parse(version).era();
         match (&self.version, claim) {
             (None, None) => Ok(Era::Legacy),
-            (None, Some(claim)) if era(&claim) == Era::Modern => Err(mismatch(VERSION, MirrorFault::Missing)),
+            (None, Some(claim)) if era(&claim) == Era::Modern => Err(mismatch(VERSION.as_str(), MirrorFault::Missing)),
             (None, Some(_)) => Ok(Era::Legacy),
             (Some(_), None) => Ok(self.revision().map_or(Era::Legacy, Revision::era)),
             (Some(_), Some(claim)) => {
-                compare(self.version.as_ref(), VERSION, Some(&claim), true, false)?;
+                compare(self.version.as_ref(), VERSION.as_str(), Some(&claim), true, false)?;
                 Ok(era(&claim))
             }
         }
@@ -161,11 +162,11 @@ impl Mirror {
             // No revision says what the header would mirror here; it must still be something of the body.
             None => ["name", "uri", "taskId"].into_iter().find_map(member),
         };
-        compare(self.name.as_ref(), NAME, body.as_deref(), required && mirrored.is_some(), true)
+        compare(self.name.as_ref(), NAME.as_str(), body.as_deref(), required && mirrored.is_some(), true)
     }
 }
 
-fn single(headers: &HeaderMap, name: &str, label: &'static str) -> Result<Option<HeaderValue>> {
+fn single(headers: &HeaderMap, name: &HeaderName, label: &'static str) -> Result<Option<HeaderValue>> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (Some(value), None) if value.to_str().is_err() => Err(mismatch(label, MirrorFault::Undecodable)),
