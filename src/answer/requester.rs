@@ -128,5 +128,5 @@ impl Requester {
 
 /// Whether a head announces the streamable transport.
 pub(crate) fn is_streamable(head: &Parts) -> bool {
-    accepts_events(&head.headers) || head.headers.contains_key(PROTOCOL_VERSION)
+    head.headers.contains_key(PROTOCOL_VERSION) || accepts_events(&head.headers)
 }

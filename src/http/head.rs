@@ -104,20 +104,22 @@ pub(crate) enum Admission {
     Read,
 }
 
-// Parsed once: a look-up by `&str` would parse and fold the name anew.
-static OVERRIDES: [HeaderName; 3] = [
-    HeaderName::from_static("x-http-method"),
-    HeaderName::from_static("x-http-method-override"),
-    HeaderName::from_static("x-method-override"),
-];
-
 /// Looks at a head. `upgrades` are the protocols that may be upgraded to.
 pub(crate) fn admit(head: &Parts, rules: &DialectRules, upgrades: &[Box<str>]) -> Result<Admission, HeadFault> {
-    if OVERRIDES.iter().any(|name| head.headers.contains_key(name)) || names_method(head) {
+    if names_method(head) {
         return Err(HeadFault::MethodOverride);
     }
-    check_upgrade(&head.headers, upgrades)?;
-    check_coding(&head.headers, header::TRANSFER_ENCODING, "chunked", HeadFault::TransferCoding)?;
+    // One walk over the names costs less than a look-up of each that is seldom there.
+    for name in head.headers.keys() {
+        match name.as_str() {
+            "x-http-method" | "x-http-method-override" | "x-method-override" => return Err(HeadFault::MethodOverride),
+            "upgrade" => check_upgrade(&head.headers, upgrades)?,
+            "transfer-encoding" => {
+                check_coding(&head.headers, header::TRANSFER_ENCODING, "chunked", HeadFault::TransferCoding)?;
+            }
+            _ => {}
+        }
+    }
     match head.method {
         Method::POST => check_content(&head.headers, rules).map(|()| Admission::Read),
         Method::GET | Method::DELETE if rules.mcp_transport => Ok(Admission::Bodiless),
@@ -161,7 +163,7 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
 
 /// Whether the query has a parameter that some framework takes for the method, in any spelling that one of them decodes.
 fn names_method(head: &Parts) -> bool {
-    let query = head.uri.query().unwrap_or_default();
+    let Some(query) = head.uri.query() else { return false };
     let name = |pair: &str| {
         let decoded = decode(pair.split('=').next().unwrap_or_default());
         let plain = decoded.split('[').next().unwrap_or_default().replace(['+', ' '], "");

@@ -95,6 +95,11 @@ impl Text {
         self.content.escaped
     }
 
+    /// Whether it holds half a surrogate pair.
+    pub(crate) fn is_lone(self) -> bool {
+        self.content.lone
+    }
+
     /// Whether the string, of the text that it was read from, is this one.
     #[inline]
     pub(crate) fn is(self, bytes: &[u8], name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! The Model Context Protocol.
 
 use super::dialect::{Batches, Dialect, DialectRules, Name, Target, ToolArguments};
-use super::method::{Direction, Judged, MethodRow, Revisions, method_row};
+use super::method::{Direction, Judged, MethodRow, Revisions};
 use super::read::claim;
 use super::{Era, Fault, Message, Revision};
 use crate::json::{Argument, Kind, folds_onto};
@@ -61,7 +61,7 @@ impl Dialect for Mcp {
 
     fn target(&self, message: &Message<'_>) -> Result<Target, Fault> {
         let method = message.method()?;
-        let row = method_row(&method);
+        let row = message.row();
         check_form(message, &method, row)?;
         let judged = judged(message, row.map_or(Judged::ByMethods, |row| row.judged));
         match row {

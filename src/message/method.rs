@@ -130,7 +130,11 @@ pub fn method_table() -> &'static [MethodRow] {
 /// The row of a method, which is compared byte for byte.
 #[must_use]
 pub fn method_row(method: &str) -> Option<&'static MethodRow> {
-    let at = TABLE.binary_search_by(|row| row.method.cmp(method)).ok()?;
+    method_row_of_bytes(method.as_bytes())
+}
+
+pub(super) fn method_row_of_bytes(method: &[u8]) -> Option<&'static MethodRow> {
+    let at = TABLE.binary_search_by(|row| row.method.as_bytes().cmp(method)).ok()?;
     TABLE.get(at)
 }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::dialect::{Batches, Dialect, DialectRules, Target};
 use super::headers::Mirror;
+use super::method::{MethodRow, method_row_of_bytes};
 use super::view::{Message, MessageKind};
 use super::{Era, Fault, Revision, id};
 use crate::json::{self, Kind, Member, Reader, Scope, Span, Text, Value, folds_onto, has_control};
@@ -30,6 +31,8 @@ pub(super) struct Record {
     pub(super) kind: MessageKind,
     pub(super) id: Option<Span>,
     pub(super) method: Option<Text>,
+    /// The method's row, under the transport of MCP.
+    pub(super) row: Option<&'static MethodRow>,
     pub(super) params: Params,
     /// Whether the members of `params.arguments` and `params._meta` were kept.
     pub(super) nested: bool,
@@ -93,7 +96,7 @@ impl From<Fault> for Error {
 /// Reads a body. `mirror` is what the request's head says of it.
 pub(super) fn body(bytes: &[u8], dialect: &dyn Dialect, mirror: &Mirror) -> Result<Body, Error> {
     let rules = dialect.rules();
-    let mut read = Read { bytes, reader: Reader::new(bytes)?, dialect, rules, members: Vec::new() };
+    let mut read = Read { bytes, reader: Reader::new(bytes)?, dialect, rules, members: Vec::with_capacity(8) };
     let batch = read.reader.kind()? == Kind::Array;
     let records = if batch { Records::Many(read.batch(mirror)?) } else { Records::One(read.message(0)?) };
     let Read { reader, members, .. } = read;
@@ -184,10 +187,12 @@ impl Read<'_> {
         }
         let first = self.members.len();
         let envelope = self.envelope()?;
+        let method = envelope.method.and_then(Value::as_text);
         let mut record = Record {
             kind: envelope.kind(self.bytes)?,
             id: envelope.id.map(|value| id::id(self.bytes, value)).transpose()?,
-            method: envelope.method.and_then(Value::as_text),
+            method,
+            row: method.filter(|_| self.rules.mcp_transport).and_then(|text| row(text, self.bytes)),
             params: envelope.params.unwrap_or(Params::Absent),
             nested: self.rules.mcp_transport,
             members: first..self.members.len(),
@@ -280,11 +285,10 @@ impl Read<'_> {
         if !self.rules.mcp_transport || scope != Scope::Params {
             return None;
         }
-        match name.decode(self.bytes).as_deref() {
-            Ok("arguments") => Some((Scope::Arguments, &[])),
-            Ok("_meta") => Some((Scope::Meta, META)),
-            Ok(_) | Err(_) => None,
+        if name.is(self.bytes, "arguments") {
+            return Some((Scope::Arguments, &[]));
         }
+        name.is(self.bytes, "_meta").then_some((Scope::Meta, META))
     }
 
     fn nested(&mut self, scope: Scope, reserved: &'static [&'static str]) -> Result<Value, Error> {
@@ -314,6 +318,13 @@ impl Read<'_> {
     }
 }
 
+fn row(method: Text, bytes: &[u8]) -> Option<&'static MethodRow> {
+    if !method.is_escaped() {
+        return method_row_of_bytes(method.span().of(bytes));
+    }
+    method.decode(bytes).ok().and_then(|method| method_row_of_bytes(method.as_bytes()))
+}
+
 /// Whether there are not too many members yet.
 fn check_count(count: usize) -> Result<(), Fault> {
     if count < MAX_MEMBERS { Ok(()) } else { Err(Fault::TooManyMembers) }
@@ -321,15 +332,17 @@ fn check_count(count: usize) -> Result<(), Fault> {
 
 impl Envelope {
     fn kind(&self, bytes: &[u8]) -> Result<MessageKind, Fault> {
-        let version = self.version.and_then(Value::as_text).map(|text| text.decode(bytes));
-        if !version.is_some_and(|version| version.is_ok_and(|version| version == "2.0")) {
+        let version = self.version.and_then(Value::as_text);
+        if !version.is_some_and(|version| version.is(bytes, "2.0")) {
             return Err(Fault::JsonrpcVersion);
         }
         match (self.method, self.result || self.error) {
             (Some(_), true) => return Err(Fault::MethodWithResult),
             (Some(method), false) => {
                 let text = method.as_text().ok_or(Fault::MethodNotString)?;
-                text.decode(bytes).map_err(|_| Fault::LoneSurrogate)?;
+                if text.is_lone() {
+                    return Err(Fault::LoneSurrogate);
+                }
             }
             (None, true) if self.result && self.error => return Err(Fault::ResultWithError),
             (None, true) => return Ok(MessageKind::Reply),

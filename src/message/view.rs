@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::dialect::{Name, Target, ToolArguments};
+use super::method::MethodRow;
 use super::read::{Params, Record};
 use super::{Fault, Inspection};
 use crate::json::{Arguments, Member, Scope};
@@ -58,8 +59,16 @@ impl<'a> Message<'a> {
     ///
     /// [`Fault::MethodMissing`] for a reply.
     pub fn method(&self) -> Result<Cow<'a, str>, Fault> {
+        if let Some(row) = self.record.row {
+            return Ok(Cow::Borrowed(row.method));
+        }
         let text = self.record.method.ok_or(Fault::MethodMissing)?;
         text.decode(self.bytes).map_err(|_| Fault::LoneSurrogate)
+    }
+
+    /// The method's row in the table.
+    pub(super) fn row(&self) -> Option<&'static MethodRow> {
+        self.record.row
     }
 
     /// The method, as a name for a [`Target`].
@@ -84,9 +93,7 @@ impl<'a> Message<'a> {
     ///
     /// There is no such member, it is no string, it is empty, or it has half a surrogate pair.
     pub fn param_name(&self, member: &str) -> Result<Name, Fault> {
-        let named = |other: &&Member| {
-            other.scope == Scope::Params && other.name.decode(self.bytes).is_ok_and(|name| name == member)
-        };
+        let named = |other: &&Member| other.scope == Scope::Params && other.name.is(self.bytes, member);
         let member = self.members.iter().find(named).ok_or(Fault::NameMissing)?;
         Name::of_member(self.bytes, member.value)
     }

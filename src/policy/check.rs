@@ -41,14 +41,15 @@ impl Policy {
         server: Option<&str>,
         calls: &(impl Iterator<Item: Borrow<Call<'c>>> + Clone),
     ) -> Result<(), (Denied, usize)> {
-        if calls.clone().next().is_none() {
-            return Err((Denied::MethodNotAllowed, 0));
-        }
         let mut farthest = (Denied::RoleMissing, 0);
         for role in roles {
-            let mut judged = calls.clone().map(|call| self.judge(role, server, call.borrow())).enumerate();
-            let Some((at, denied)) = judged.find_map(|(at, verdict)| Some((at, verdict.err()?))) else {
-                return Ok(());
+            let mut count = 0;
+            let mut judged = calls.clone().inspect(|_| count += 1).map(|call| self.judge(role, server, call.borrow()));
+            let (at, denied) = match judged.find_map(Result::err) {
+                Some(denied) => (count - 1, denied),
+                // What asks for nothing that is known is no permitted call.
+                None if count == 0 => (0, Denied::MethodNotAllowed),
+                None => return Ok(()),
             };
             let farther = (at, denied.stage()) > (farthest.1, farthest.0.stage());
             if farther || farthest.0 == Denied::RoleMissing {

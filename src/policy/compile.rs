@@ -1,7 +1,7 @@
 //! From a configuration to a policy that interprets no strings.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use super::constraint::Allowed;
 use super::error::{ConfigError, ConfigProblem};
 use super::glob::{Glob, GlobSet};
 use super::lint::{self, Lint};
+use super::names::{NameMap, NameSet};
 use super::uri;
 use crate::json::{fold, has_control};
 
@@ -46,7 +47,7 @@ pub struct Policy(Arc<Compiled>);
 
 pub(super) struct Compiled {
     pub(super) global_deny: GlobSet,
-    pub(super) roles: HashMap<Box<str>, Role>,
+    pub(super) roles: NameMap<Box<str>, Role>,
     lints: Vec<Lint>,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Role {
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     /// For each tool that some entry names exactly: those entries, and those whose glob matches it.
-    exact: HashMap<Box<str>, ToolRules>,
+    exact: NameMap<Box<str>, ToolRules>,
     /// The entries of each glob.
     globs: Vec<(Glob, ToolRules)>,
 }
@@ -77,9 +78,11 @@ pub(super) struct Rules {
 pub(super) struct ToolRules {
     /// Some entry denies the arguments that none names.
     pub(super) strict: bool,
-    pub(super) arguments: HashMap<Arc<str>, ArgumentRule>,
+    pub(super) arguments: NameMap<Arc<str>, ArgumentRule>,
     /// The names of `arguments`, as lenient parsers fold them.
-    folded: HashSet<Box<str>>,
+    folded: NameSet<Box<str>>,
+    /// Some name of `arguments` is not its own folded form.
+    unfolded: bool,
     /// The arguments that must be there, with the places of their entries, in the order of the configuration.
     pub(super) required: Vec<(usize, Arc<str>)>,
 }
@@ -103,7 +106,7 @@ impl Policy {
     pub fn new(config: &PolicyConfig) -> Result<Self, ConfigError> {
         let PolicyConfig { global_deny, roles } = config;
         let global_deny = patterns("global_deny", global_deny)?;
-        let mut compiled = HashMap::with_capacity(roles.len());
+        let mut compiled = NameMap::with_capacity_and_hasher(roles.len(), Default::default());
         for (at, role) in roles.iter().enumerate() {
             let place = format!("roles[{at}]");
             check_text(format!("{place}.name"), &role.name)?;
@@ -181,24 +184,38 @@ impl Rules {
         for (at, entry) in entries.iter().enumerate() {
             check_entry(&format!("{place}[{at}]"), entry)?;
         }
-        for (at, entry) in entries.iter().enumerate() {
-            let tool = entry.tool.as_str();
-            let seen = entries.iter().take(at).any(|other| other.tool == tool);
-            if seen {
-                continue;
-            }
-            if let Some(glob) = Glob::new(tool) {
-                rules.globs.push((glob, ToolRules::new(entries, |other| other.tool == tool)));
+        let selectors: Vec<_> = entries.iter().map(Selector::new).collect();
+        let mut seen = HashSet::new();
+        for selector in selectors.iter().filter(|selector| seen.insert(selector.text)) {
+            let tool = selector.text;
+            if let Some(glob) = selector.glob.clone() {
+                rules.globs.push((glob, ToolRules::new(entries, &selectors, |other| other.text == tool)));
             } else {
-                rules.exact.insert(tool.into(), ToolRules::new(entries, |other| selects(other, tool)));
+                rules.exact.insert(tool.into(), ToolRules::new(entries, &selectors, |other| other.selects(tool)));
             }
         }
         Ok(rules)
     }
 }
 
+/// Which tools an entry is about.
+struct Selector<'a> {
+    text: &'a str,
+    glob: Option<Glob>,
+}
+
+impl<'a> Selector<'a> {
+    fn new(entry: &'a ArgumentAllowlist) -> Self {
+        Self { text: &entry.tool, glob: Glob::new(&entry.tool) }
+    }
+
+    fn selects(&self, tool: &str) -> bool {
+        self.glob.as_ref().map_or(self.text == tool, |glob| glob.matches(tool))
+    }
+}
+
 pub(super) fn selects(entry: &ArgumentAllowlist, tool: &str) -> bool {
-    Glob::new(&entry.tool).map_or(entry.tool == tool, |glob| glob.matches(tool))
+    Selector::new(entry).selects(tool)
 }
 
 impl Rules {
@@ -214,9 +231,14 @@ impl Rules {
 }
 
 impl ToolRules {
-    fn new(entries: &[ArgumentAllowlist], selected: impl Fn(&ArgumentAllowlist) -> bool) -> Self {
+    fn new(
+        entries: &[ArgumentAllowlist],
+        selectors: &[Selector<'_>],
+        selected: impl Fn(&Selector<'_>) -> bool,
+    ) -> Self {
         let mut rules = Self::default();
-        for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| selected(entry)) {
+        let selected = selectors.iter().zip(entries).enumerate().filter(|(_, (selector, _))| selected(selector));
+        for (place, (_, entry)) in selected {
             rules.strict |= entry.deny_unknown_arguments;
             let mut rule = ArgumentRule {
                 allowed: Vec::new(),
@@ -247,7 +269,9 @@ impl ToolRules {
         known.allowed.extend(rule.allowed.iter().cloned());
         known.required |= rule.required;
         known.reject_control_chars |= rule.reject_control_chars;
-        self.folded.insert(fold(argument));
+        let folded = fold(argument);
+        self.unfolded |= *folded != **argument;
+        self.folded.insert(folded);
     }
 
     fn require(&mut self, place: usize, argument: Arc<str>) {
@@ -260,7 +284,9 @@ impl ToolRules {
 
     /// Whether a name that no entry has is one that lenient parsers take for one that some entry has.
     pub(super) fn resembles_ruled(&self, name: &str) -> bool {
-        self.folded.contains(&fold(name))
+        // What is folded already could only be taken for a name that is not.
+        let is_folded = || name.bytes().all(|byte| matches!(byte, b' '..=b'~') && !byte.is_ascii_uppercase());
+        (self.unfolded || !is_folded()) && self.folded.contains(&fold(name))
     }
 }
 

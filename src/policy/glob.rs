@@ -1,8 +1,8 @@
 //! Globs, in which `*` is the only metacharacter.
 
-use std::collections::HashSet;
-
 use memchr::memmem;
+
+use super::names::NameSet;
 
 /// A pattern with at least one star.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Glob {
 #[derive(Clone, Debug, Default)]
 pub(super) struct GlobSet {
     any: bool,
-    names: HashSet<Box<str>>,
+    names: NameSet<Box<str>>,
     globs: Vec<Glob>,
 }
 

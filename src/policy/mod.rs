@@ -29,6 +29,7 @@ mod decision;
 mod error;
 mod glob;
 mod lint;
+mod names;
 mod uri;
 
 pub use self::compile::Policy;

@@ -6,7 +6,7 @@ use http::request::Parts;
 
 use super::gate::{Gate, Protocol};
 use super::tell::Caller;
-use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, Subject, is_streamable};
+use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, Subject};
 use crate::http::{
     Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, RequestBody, admit, admit_grpc,
 };
@@ -88,13 +88,13 @@ impl Gate {
     /// A request whose body has no part in the decision is judged by who sends it, and to which server.
     fn judge_head(&self, head: &Parts, call: &Call<'_>) -> Result<Passage, Denial> {
         let caller = self.caller(head, Era::Legacy);
-        let passage = Passage::new(head, None, caller.client);
+        let passage = Passage::new(head, None, caller.client());
         let decision = self.policy.check_any(caller.roles.names(), caller.server, call);
         let Decision::Deny(denied) = decision else {
             self.tell(&caller, None, Outcome::Allow, None);
             return Ok(passage);
         };
-        let denial = Denial::of_head(denied, Subject::of(call), caller.client);
+        let denial = Denial::of_head(denied, Subject::of(call), caller.client());
         self.tell(&caller, None, self.outcome(), Some(&denial));
         if self.shadow { Ok(passage) } else { Err(denial) }
     }
@@ -107,7 +107,7 @@ impl Gate {
         self.tell_messages(&caller, inspection, denial.as_ref());
         match denial {
             Some(denial) if !self.shadow => Err(denial),
-            Some(_) | None => Ok(Passage::new(head, Some(inspection), caller.client)),
+            Some(_) | None => Ok(Passage::new(head, Some(inspection), caller.client())),
         }
     }
 
@@ -148,20 +148,19 @@ impl Gate {
         let permit = self.policy.permit(caller.roles.names(), caller.server, &message.calls());
         let (denied, at) = permit.err()?;
         let subject = message.calls().nth(at).map(|call| Subject::of(&call));
-        Some(Denial::of_message(denied, message, subject.unwrap_or_default(), caller.client))
+        Some(Denial::of_message(denied, message, subject.unwrap_or_default(), caller.client()))
     }
 
     fn caller<'a>(&'a self, head: &'a Parts, era: Era) -> Caller<'a> {
-        let streamable = era == Era::Modern || is_streamable(head);
         let server = self.server.as_ref().or_else(|| head.extensions.get()).map(Server::as_str);
-        Caller { head: Some(head), roles: self.roles.roles(head), server, client: Client { streamable, era } }
+        Caller { head: Some(head), roles: self.roles.roles(head), server, era }
     }
 
     /// Refuses what could not be read.
     fn refuse(&self, head: &Parts, kind: DenialKind, id: Option<String>) -> Denial {
         let caller = self.caller(head, Era::Legacy);
         let addressee = id.map_or(Addressee::Unknown, |id| Addressee::Id(id.into()));
-        let denial = Denial::new(kind, addressee, caller.client);
+        let denial = Denial::new(kind, addressee, caller.client());
         self.tell(&caller, None, Outcome::Deny, Some(&denial));
         denial
     }

@@ -3,9 +3,9 @@
 use http::request::Parts;
 
 use super::gate::Gate;
-use crate::answer::{Client, Denial, DenialKind, Requester, UpstreamFault};
+use crate::answer::{Client, Denial, DenialKind, Requester, UpstreamFault, is_streamable};
 use crate::identity::{Roles, Server};
-use crate::message::{Inspection, Message};
+use crate::message::{Era, Inspection, Message};
 use crate::observe::{DecisionEvent, Outcome};
 
 /// Who calls whom.
@@ -13,7 +13,16 @@ pub(super) struct Caller<'a> {
     pub(super) head: Option<&'a Parts>,
     pub(super) roles: Roles,
     pub(super) server: Option<&'a str>,
-    pub(super) client: Client,
+    pub(super) era: Era,
+}
+
+impl Caller<'_> {
+    /// How the caller reads answers: asked only where there is something to be told.
+    #[cold]
+    pub(super) fn client(&self) -> Client {
+        let streamable = self.era == Era::Modern || self.head.is_some_and(is_streamable);
+        Client { streamable, era: self.era }
+    }
 }
 
 impl Gate {
@@ -44,7 +53,7 @@ impl Gate {
             Some(own) => self.tell(caller, Some(message), self.outcome(), Some(&own)),
             None if self.shadow => self.tell(caller, Some(message), Outcome::Allow, None),
             None => {
-                let others = Denial::new(DenialKind::Batch, denial.addressee().clone(), caller.client);
+                let others = Denial::new(DenialKind::Batch, denial.addressee().clone(), caller.client());
                 self.tell(caller, Some(message), Outcome::Deny, Some(&others));
             }
         }
@@ -54,7 +63,7 @@ impl Gate {
     pub(super) fn refuse_switch(&self, requester: &Requester) -> Denial {
         let denial = requester.denial(UpstreamFault::SwitchedProtocols);
         let server = self.server.as_ref().map(Server::as_str);
-        let caller = Caller { head: None, roles: Roles::NONE, server, client: Client::default() };
+        let caller = Caller { head: None, roles: Roles::NONE, server, era: Era::Legacy };
         let message = requester.inspection().and_then(|inspection| inspection.messages().next());
         self.tell(&caller, message, Outcome::Deny, Some(&denial));
         denial
