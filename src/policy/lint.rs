@@ -108,13 +108,14 @@ impl Lints {
                 self.push(format!("{place}.allow[{at}]"), LintKind::Shadowed(pattern.clone()));
             }
         }
+        let allow = GlobSet::from_iter(role.allow.iter().map(String::as_str));
         for (at, entry) in role.argument_allowlists.iter().enumerate() {
             let place = format!("{place}.argument_allowlists[{at}]");
             self.entry(&place, entry);
             // Whether two globs have a name in common is not asked: only a plain name can be told to be none.
             let reachable = match Glob::new(&entry.tool) {
                 Some(_) => !role.allow.is_empty(),
-                None => GlobSet::from_iter(role.allow.iter().map(String::as_str)).matches(&entry.tool),
+                None => allow.matches(&entry.tool),
             };
             if !reachable || denied(&entry.tool) {
                 self.push(format!("{place}.tool"), LintKind::SelectsNothing(entry.tool.clone()));
@@ -162,10 +163,12 @@ impl Lints {
 /// Whether two entries are about one argument of one tool, and list no first word in common.
 fn contradict(one: &ArgumentAllowlist, other: &ArgumentAllowlist) -> bool {
     let same = one.argument == other.argument && (one.tool == other.tool || selects(one, &other.tool));
+    if !same || one.allowed.is_empty() || other.allowed.is_empty() {
+        return false;
+    }
     let (first, second) = (Allowed::new(&one.allowed), Allowed::new(&other.allowed));
     let both = |word: &String| first.lists_word(word) && second.lists_word(word);
-    let listed = !one.allowed.is_empty() && !other.allowed.is_empty();
-    same && listed && !one.allowed.iter().chain(&other.allowed).any(both)
+    !one.allowed.iter().chain(&other.allowed).any(both)
 }
 
 /// Whether every name that `pattern` matches is matched by `glob`: what stands for any text is met only by what stands for any text.
