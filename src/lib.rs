@@ -65,13 +65,14 @@
 //!       ─▶ inner service, with the very bytes that were judged
 //! ```
 //!
-//! Layers that meet one request share one reading of it: the outermost puts an [`Inspection`](message::Inspection) into the
-//! request's extensions, and the next uses it if bytes, method, URI and judged headers are still the same.
+//! Layers that meet one request share one reading of it: the outermost puts an [`Inspection`](message::Inspection)
+//! into the request's extensions, and the next uses it if bytes, method, URI and judged headers are still the same.
 //!
 //! # Order
 //!
-//! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too); authentication; the gate;
-//! the service. Compression belongs outside of the gate, decompression of requests nowhere: a compressed body is refused.
+//! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too);
+//! authentication; the gate; the service. Compression belongs outside of the gate, decompression of requests nowhere:
+//! a compressed body is refused.
 //!
 //! # Features
 //!

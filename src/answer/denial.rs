@@ -183,7 +183,8 @@ impl Denial {
         }
     }
 
-    /// The id that waits for an answer, as it was written; `None` for a batch, a notification, and what could not be read.
+    /// The id that waits for an answer, as it was written; `None` for a batch, a notification, and what could not be
+    /// read.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         match &self.0.addressee {

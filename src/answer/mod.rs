@@ -12,11 +12,11 @@
 //! | what had no id that could be read | 400, 403, 405, 408, 413, 415 or 503, JSON-RPC error with `"id":null` |
 //!
 //! A client announces the streamable transport by an `Accept` that names `text/event-stream`, by the header
-//! `MCP-Protocol-Version`, or by a modern `_meta`. Of many shapes tried on real clients the one with status 200 is the only
-//! one that all of them report with code, message and data, and that ends no session.
+//! `MCP-Protocol-Version`, or by a modern `_meta`. Of many shapes tried on real clients the one with status 200 is the
+//! only one that all of them report with code, message and data, and that ends no session.
 //!
-//! Codes are 403 for a policy's denials, -32700 for what is no JSON, -32600 for what is no message, and else the HTTP status.
-//! `data.reason` is a stable name. Tools and arguments are named, values never.
+//! Codes are 403 for a policy's denials, -32700 for what is no JSON, -32600 for what is no message, and else the HTTP
+//! status. `data.reason` is a stable name. Tools and arguments are named, values never.
 
 mod denial;
 mod grpc;

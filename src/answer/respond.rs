@@ -56,7 +56,8 @@ impl RespondToDenial for Negotiate {
     }
 }
 
-/// HTTP 403 for every policy's denial of what has an id, with a JSON-RPC error as its body. Released clients of MCP lose their session by it.
+/// HTTP 403 for every policy's denial of what has an id, with a JSON-RPC error as its body. Released clients of MCP
+/// lose their session by it.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a unit struct is its own constructor")]
 pub struct AlwaysForbidden;
@@ -104,7 +105,8 @@ impl RespondToDenial for AsToolError {
     }
 }
 
-/// The answer that a server gives of something that it does not have: whoever may not use a thing does not learn that it exists.
+/// The answer that a server gives of something that it does not have: whoever may not use a thing does not learn that
+/// it exists.
 ///
 /// Whatever is malformed is answered as by [`Negotiate`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,7 +137,8 @@ fn unknown(subject: &Subject) -> String {
     format!(r#"{{"code":{code},"message":{}}}"#, escaped(&message))
 }
 
-/// OAuth's step-up (RFC 6750, section 3.1): a policy's denial is HTTP 403 with a challenge for a scope that would permit the call.
+/// OAuth's step-up (RFC 6750, section 3.1): a policy's denial is HTTP 403 with a challenge for a scope that would
+/// permit the call.
 ///
 /// For hosts whose clients can obtain that scope: others take it for a failed login.
 #[derive(Clone, Debug)]

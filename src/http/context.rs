@@ -87,7 +87,8 @@ impl Context {
 impl Inspection {
     /// The inspection of the request that these extensions belong to, if a gate has read it.
     ///
-    /// It is about the bytes that the gate handed on: behind a middleware that changes the body it is about the old one.
+    /// It is about the bytes that the gate handed on: behind a middleware that changes the body it is about the old
+    /// one.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get::<Context>().map(Context::inspection)

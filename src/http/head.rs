@@ -128,7 +128,8 @@ pub(crate) fn admit(head: &Parts, rules: &DialectRules, upgrades: &[Box<str>]) -
     }
 }
 
-/// Looks at the head of a gRPC request (gRPC over HTTP/2, "Requests"): the method that it names, without the leading slash.
+/// Looks at the head of a gRPC request (gRPC over HTTP/2, "Requests"): the method that it names, without the leading
+/// slash.
 pub(crate) fn admit_grpc(head: &Parts) -> Result<&str, HeadFault> {
     if head.method != Method::POST {
         return Err(HeadFault::MethodNotAllowed);
@@ -161,7 +162,8 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
     values.any(|value| value.split(',').any(media))
 }
 
-/// Whether the query has a parameter that some framework takes for the method, in any spelling that one of them decodes.
+/// Whether the query has a parameter that some framework takes for the method, in any spelling that one of them
+/// decodes.
 fn names_method(head: &Parts) -> bool {
     let Some(query) = head.uri.query() else { return false };
     let name = |pair: &str| {

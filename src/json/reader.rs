@@ -82,7 +82,8 @@ impl<'a> Reader<'a> {
         self.open(b'[', 1)
     }
 
-    /// The name of the next member of the innermost object, the value of which comes next; `None` when the object has ended.
+    /// The name of the next member of the innermost object, the value of which comes next; `None` when the object has
+    /// ended.
     pub(crate) fn key(&mut self) -> Result<Option<Text>> {
         self.next_key()
     }
@@ -157,7 +158,8 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the scalar that comes next, its kind being known. Always inlined: where it is skipped, no value need be made.
+    /// Reads the scalar that comes next, its kind being known. Always inlined: where it is skipped, no value need be
+    /// made.
     #[inline(always)]
     fn scalar(&mut self, kind: Kind) -> Result<Value> {
         let start = self.at;

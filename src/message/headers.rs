@@ -208,7 +208,8 @@ fn mismatch(header: &'static str, fault: MirrorFault) -> HeaderMismatch {
     HeaderMismatch { header, fault }
 }
 
-/// RFC 4648, section 4. The body is encoded, not the header decoded: of two spellings of one value only the canonical one is believed.
+/// RFC 4648, section 4. The body is encoded, not the header decoded: of two spellings of one value only the canonical
+/// one is believed.
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

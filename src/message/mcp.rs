@@ -6,7 +6,8 @@ use super::read::claim;
 use super::{Era, Fault, Message, Revision};
 use crate::json::{Argument, Kind, folds_onto};
 
-/// The Model Context Protocol, every revision of it: [`method_table`](super::method_table) says how each method is judged.
+/// The Model Context Protocol, every revision of it: [`method_table`](super::method_table) says how each method is
+/// judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mcp;
@@ -92,7 +93,8 @@ fn is_gone(message: &Message<'_>, row: &MethodRow) -> Result<bool, Fault> {
     Ok(modern && !known && row.judged != Judged::Plumbing)
 }
 
-/// What the claimed revision does not have must be permitted by name, whatever it is for a server that does not read the claim.
+/// What the claimed revision does not have must be permitted by name, whatever it is for a server that does not read
+/// the claim.
 fn and_method(judged: Result<Target, Fault>) -> Result<Target, Fault> {
     match judged {
         Ok(target) => Ok(Target::Several(vec![Target::Method, target])),

@@ -67,7 +67,8 @@ pub enum Judged {
     ByPrompt,
     /// By the role's `resources`, with `params.uri`.
     ByResource,
-    /// By the role's `resources`, with each URI in `params.notifications.resourceSubscriptions`; task ids as for [`ByTask`](Self::ByTask).
+    /// By the role's `resources`, with each URI in `params.notifications.resourceSubscriptions`; task ids as for
+    /// [`ByTask`](Self::ByTask).
     BySubscription,
     /// By who owns the task that `params.taskId` names. A gate that does not know judges by the role's `methods`.
     ByTask,

@@ -280,7 +280,8 @@ impl Read<'_> {
         Ok(())
     }
 
-    /// Whether the members of a member of `params` are kept as well: as whose, and which names nothing in it may resemble.
+    /// Whether the members of a member of `params` are kept as well: as whose, and which names nothing in it may
+    /// resemble.
     fn nests(&self, scope: Scope, name: Text) -> Option<(Scope, &'static [&'static str])> {
         if !self.rules.mcp_transport || scope != Scope::Params {
             return None;

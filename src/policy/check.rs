@@ -34,7 +34,8 @@ impl Policy {
     }
 
     /// Whether one of several roles may make all of several calls: what one message asks for is permitted whole, by
-    /// one role, or not at all. The denial is that of the role that came farthest, with the place of the call in question.
+    /// one role, or not at all. The denial is that of the role that came farthest, with the place of the call in
+    /// question.
     pub(crate) fn permit<'a, 'c>(
         &self,
         roles: impl IntoIterator<Item = &'a str>,

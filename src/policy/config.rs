@@ -220,7 +220,8 @@ pub struct ArgumentAllowlist {
 }
 
 impl ArgumentAllowlist {
-    /// A rule on an argument that may be left out: it then fails open, and [`Policy::lints`](super::Policy::lints) says so.
+    /// A rule on an argument that may be left out: it then fails open, and [`Policy::lints`](super::Policy::lints)
+    /// says so.
     #[must_use]
     pub fn new<T: Into<String>>(
         tool: impl Into<String>,

@@ -171,7 +171,8 @@ fn contradict(one: &ArgumentAllowlist, other: &ArgumentAllowlist) -> bool {
     !one.allowed.iter().chain(&other.allowed).any(both)
 }
 
-/// Whether every name that `pattern` matches is matched by `glob`: what stands for any text is met only by what stands for any text.
+/// Whether every name that `pattern` matches is matched by `glob`: what stands for any text is met only by what stands
+/// for any text.
 fn covers(glob: &str, pattern: &str) -> bool {
     GlobSet::from_iter([glob]).matches(&pattern.replace('*', "\0"))
 }

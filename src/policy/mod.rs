@@ -17,7 +17,8 @@
 //!    lists values or requires the argument, it is a string; where an entry lists values, its first word or
 //!    that word's basename is listed by each of them.
 //! 6. Every required argument is there.
-//! 7. A resource: its URI is canonical and some `resources` matches. A prompt: some `prompts`. Anything else: some `methods`.
+//! 7. A resource: its URI is canonical and some `resources` matches. A prompt: some `prompts`. Anything else: some
+//!    `methods`.
 //!
 //! Of several roles one must permit the call whole: they never add up to a permission that none has.
 

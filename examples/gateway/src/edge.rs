@@ -78,7 +78,8 @@ impl Edge {
     /// Looks at hosts and origins; both protect from pages that make a browser speak to this machine.
     fn check_place(&self, request: &Request) -> Result<(), &'static str> {
         let headers = request.headers();
-        // The target of a request comes before its Host (RFC 9112, section 3.2.2); one that lies about either is not served.
+        // The target of a request comes before its Host (RFC 9112, section 3.2.2); one that lies about either is not
+        // served.
         let hosts = [single(headers, &HOST)?, request.uri().authority().map(Authority::as_str)];
         let mut hosts = hosts.into_iter().flatten().peekable();
         if hosts.peek().is_none() || !hosts.all(|host| self.permits_host(host)) {

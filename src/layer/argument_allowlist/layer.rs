@@ -25,14 +25,17 @@ pub struct ArgumentAllowlistLayer {
 }
 
 impl ArgumentAllowlistLayer {
-    /// A gate for MCP that reads roles from the request's extensions, bodies of up to 4 MiB, and answers as each client reads best.
+    /// A gate for MCP that reads roles from the request's extensions, bodies of up to 4 MiB, and answers as each
+    /// client reads best.
     pub fn new(policy: Policy) -> Self {
         Self { gate: Arc::new(Gate::new(policy)) }
     }
 
-    /// A gate for gRPC, which judges calls by their path: the method `/echo.Echo/Say` is the tool `echo.Echo/Say`, and has no arguments.
+    /// A gate for gRPC, which judges calls by their path: the method `/echo.Echo/Say` is the tool `echo.Echo/Say`, and
+    /// has no arguments.
     ///
-    /// Bodies are not read and not held back. A denial is status 7, `PERMISSION_DENIED`; the shape of answers has no say.
+    /// Bodies are not read and not held back. A denial is status 7, `PERMISSION_DENIED`; the shape of answers has no
+    /// say.
     pub fn grpc(policy: Policy) -> Self {
         Self::new(policy).set(|gate| gate.protocol = Protocol::Grpc)
     }
@@ -47,7 +50,8 @@ impl ArgumentAllowlistLayer {
         self.set(|gate| gate.roles = Arc::new(roles))
     }
 
-    /// Names the server behind the gate: the owner of what is called. Without, it is the [`Server`] in the request's extensions, if any.
+    /// Names the server behind the gate: the owner of what is called. Without, it is the [`Server`] in the request's
+    /// extensions, if any.
     pub fn with_server(self, server: Server) -> Self {
         self.set(|gate| gate.server = Some(server))
     }
@@ -78,8 +82,8 @@ impl ArgumentAllowlistLayer {
         self.set(|gate| gate.observer = Some(Arc::new(observer)))
     }
 
-    /// Sets the key of the digests that [`DecisionEvent::ruled_values`](crate::observe::DecisionEvent::ruled_values) gives.
-    /// Without, it is one that the process draws for itself.
+    /// Sets the key of the digests that [`DecisionEvent::ruled_values`](crate::observe::DecisionEvent::ruled_values)
+    /// gives. Without, it is one that the process draws for itself.
     #[cfg(feature = "digest")]
     pub fn with_digest_key(self, key: crate::observe::DigestKey) -> Self {
         self.set(|gate| gate.digest_key = Some(key))

@@ -6,38 +6,47 @@
 //!
 //! All of these hold, and are looked at in this order:
 //!
-//! 1. No header or query overrides the HTTP method. No protocol upgrade is asked for, unless it is allowed by name. A transfer coding, if named, is exactly `chunked`.
-//! 2. It is a POST with one Content-Type that the dialect has (in any case; with no charset but UTF-8) and no content coding but identity. Under MCP
-//!    also a GET or DELETE without a body, of a caller whose role may reach the server. Or a preflight of CORS without a body, which
-//!    is not judged: it carries no identity and calls nothing.
+//! 1. No header or query overrides the HTTP method. No protocol upgrade is asked for, unless it is allowed by name. A
+//!    transfer coding, if named, is exactly `chunked`.
+//! 2. It is a POST with one Content-Type that the dialect has (in any case; with no charset but UTF-8) and no content
+//!    coding but identity. Under MCP also a GET or DELETE without a body, of a caller whose role may reach the server.
+//!    Or a preflight of CORS without a body, which is not judged: it carries no identity and calls nothing.
 //! 3. The body arrives, within the limit and the shared budget.
 //! 4. It is JSON that every parser reads alike: see [`json::Fault`](crate::json::Fault).
-//! 5. It is a message of JSON-RPC, or a legal batch of them, that every server reads alike: see [`message::Fault`](crate::message::Fault). Under MCP the headers that mirror it
-//!    (`MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`) are there where the revision requires them, and agree with it.
-//! 6. One role of the caller permits each message whole: see [`policy`](crate::policy). Of a batch every message passes, or none.
+//! 5. It is a message of JSON-RPC, or a legal batch of them, that every server reads alike: see
+//!    [`message::Fault`](crate::message::Fault). Under MCP the headers that mirror it (`MCP-Protocol-Version`,
+//!    `Mcp-Method`, `Mcp-Name`) are there where the revision requires them, and agree with it.
+//! 6. One role of the caller permits each message whole: see [`policy`](crate::policy). Of a batch every message
+//!    passes, or none.
 //!
-//! Then the inner service is called once, with the same head and the very bytes that were read, and its response is handed on as it is.
+//! Then the inner service is called once, with the same head and the very bytes that were read, and its response is
+//! handed on as it is.
 //!
 //! # What a refusal looks like
 //!
-//! A response, in the shape that the client reads best (see [`answer`](crate::answer)), with a [`Denial`](crate::answer::Denial) in its extensions. The
-//! inner service sees nothing of the request. `S::Error` remains the inner service's own.
+//! A response, in the shape that the client reads best (see [`answer`](crate::answer)), with a
+//! [`Denial`](crate::answer::Denial) in its extensions. The inner service sees nothing of the request. `S::Error`
+//! remains the inner service's own.
 //!
 //! # What it does not protect against
 //!
-//! - **Argument rules are a coarse gate, not a sandbox.** Only the first word of a value is looked at: `ls -la; id` and `/tmp/evil/ls` pass where `ls` is
-//!   listed. Set `reject_control_chars` where a shell may read the value, and let the tool execute without one.
-//! - A rule on an argument that may be omitted fails open when it is; [`Policy::lints`](crate::policy::Policy::lints) says so.
+//! - **Argument rules are a coarse gate, not a sandbox.** Only the first word of a value is looked at: `ls -la; id`
+//!   and `/tmp/evil/ls` pass where `ls` is listed. Set `reject_control_chars` where a shell may read the value, and
+//!   let the tool execute without one.
+//! - A rule on an argument that may be omitted fails open when it is; [`Policy::lints`](crate::policy::Policy::lints)
+//!   says so.
 //! - What the tool itself does, and what comes back: responses are not read by this layer.
 //! - `Mcp-Param-*` headers are passed on: what they mirror, only the tool's schema says. Repeated ones are refused.
 //! - Routes that do not lead through it. Wrap the finished router; `route_layer` does not cover fallbacks.
 //! - Upgrades that are allowed by name: what is said after the switch is not read.
-//! - An object of very many members in `params` or `arguments` takes up to twelve times its size in memory while it is read; the limit of a body bounds it.
+//! - An object of very many members in `params` or `arguments` takes up to twelve times its size in memory while it is
+//!   read; the limit of a body bounds it.
 //!
 //! # Body types
 //!
-//! The inner service receives [`RequestBody<B>`](crate::http::RequestBody) and the response has a [`ResponseBody<R>`](crate::http::ResponseBody). axum's routers and tonic's take
-//! any body. For an inner service with a body type of its own, such as axum's `from_fn` within one `ServiceBuilder`, convert it:
+//! The inner service receives [`RequestBody<B>`](crate::http::RequestBody) and the response has a
+//! [`ResponseBody<R>`](crate::http::ResponseBody). axum's routers and tonic's take any body. For an inner service with
+//! a body type of its own, such as axum's `from_fn` within one `ServiceBuilder`, convert it:
 //!
 //! ```
 //! use axum::body::Body;
