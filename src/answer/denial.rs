@@ -87,10 +87,10 @@ pub(crate) struct Client {
 
 impl Denial {
     pub(crate) fn new(kind: DenialKind, addressee: Addressee, client: Client) -> Self {
-        let addressee = match kind {
-            // What asks for no answer gets none, whatever else is wrong with it.
-            DenialKind::Message(message::Fault::CallWithoutId) => Addressee::Nobody,
-            _ => addressee,
+        let addressee = match (&kind, addressee) {
+            // What asks for no answer gets none.
+            (DenialKind::Message(message::Fault::CallWithoutId), Addressee::Unknown) => Addressee::Nobody,
+            (_, addressee) => addressee,
         };
         Self(Arc::new(Inner { kind, subject: Subject::default(), addressee, client }))
     }

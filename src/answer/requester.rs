@@ -120,7 +120,8 @@ impl Requester {
         let requests = inspection.messages().filter(|message| message.kind() == MessageKind::Request);
         let mut ids = requests.filter_map(|message| message.id().map(Box::from));
         if inspection.is_batch() {
-            return Addressee::Batch(ids.map(|id| (id, true)).collect());
+            let ids: Vec<_> = ids.map(|id| (id, true)).collect();
+            return if ids.is_empty() { Addressee::Unknown } else { Addressee::Batch(ids) };
         }
         ids.next().map_or(Addressee::Unknown, Addressee::Id)
     }

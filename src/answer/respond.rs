@@ -116,9 +116,9 @@ pub struct AsUnknown;
 impl RespondToDenial for AsUnknown {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
         match (denial.kind(), denial.addressee()) {
-            (DenialKind::Policy(_), Addressee::Id(id)) => json(StatusCode::OK, message(id, &unknown(denial.subject()))),
+            (DenialKind::Policy(_), Addressee::Id(id)) => json(StatusCode::OK, message(id, &unknown(denial))),
             (DenialKind::Policy(_), Addressee::Batch(ids)) if !ids.is_empty() => {
-                let own = unknown(denial.subject());
+                let own = unknown(denial);
                 json(StatusCode::OK, batch(ids, &own, r#"{"code":-32603,"message":"Not processed"}"#))
             }
             _ => Negotiate.respond(denial),
@@ -127,14 +127,22 @@ impl RespondToDenial for AsUnknown {
 }
 
 /// The error of a server that does not have what was asked for.
-fn unknown(subject: &Subject) -> String {
-    let (code, message) = match subject {
+fn unknown(denial: &Denial) -> String {
+    let (code, message) = match denial.subject() {
         Subject::Tool(name) => (-32602, format!("Unknown tool: {name}")),
         Subject::Prompt(name) => (-32602, format!("Unknown prompt: {name}")),
-        Subject::Resource(uri) => (-32602, format!("Resource not found: {uri}")),
+        Subject::Resource(uri) => (resource_not_found(denial.era()), format!("Resource not found: {uri}")),
         Subject::Method(_) | Subject::Unknown => (-32601, "Method not found".to_owned()),
     };
     format!(r#"{{"code":{code},"message":{}}}"#, escaped(&message))
+}
+
+/// The code of a resource that is not there, which 2026-07-28 gave up for that of invalid params.
+fn resource_not_found(era: Era) -> i32 {
+    match era {
+        Era::Legacy => -32002,
+        Era::Modern => -32602,
+    }
 }
 
 /// OAuth's step-up (RFC 6750, section 3.1): a policy's denial is HTTP 403 with a challenge for a scope that would

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A bound on the bytes of all bodies that are being buffered, shared by the layers that are given clones of it.
+/// A bound on the bytes of all bodies that have arrived and are being buffered, shared by the layers that are given clones of it.
 ///
 /// A request whose body would pass the bound is answered with 503; its bytes count until the last of the
 /// request is dropped.
@@ -45,37 +45,34 @@ impl BufferBudget {
 pub(crate) struct Reservation {
     budget: BufferBudget,
     taken: usize,
+    /// What an outer layer has taken for the same body, which counts as long as this does.
+    outer: Option<Arc<Reservation>>,
     /// What may be buffered without taking more.
     credit: usize,
 }
 
 impl Reservation {
-    /// With a credit for bytes that an outer layer has taken already.
-    pub(crate) fn new(budget: BufferBudget, credit: usize) -> Self {
-        Self { budget, taken: 0, credit }
+    pub(crate) fn new(budget: BufferBudget, outer: Option<Arc<Self>>) -> Self {
+        let credit = outer.as_ref().map_or(0, |outer| outer.buffered());
+        Self { budget, taken: 0, outer, credit }
     }
 
     pub(crate) fn budget(&self) -> &BufferBudget {
         &self.budget
     }
 
+    fn buffered(&self) -> usize {
+        self.taken + self.outer.as_ref().map_or(0, |outer| outer.buffered())
+    }
+
     /// Takes what is needed to buffer so many bytes more: whether there was enough.
     pub(crate) fn buffer(&mut self, bytes: usize) -> bool {
         let missing = bytes.saturating_sub(self.credit);
-        let enough = missing == 0 || self.prepay(missing);
-        if enough {
-            self.credit -= bytes;
-        }
-        enough
-    }
-
-    /// Takes so much in advance: whether there was enough.
-    pub(crate) fn prepay(&mut self, bytes: usize) -> bool {
-        let take = |available: usize| available.checked_sub(bytes);
+        let take = |available: usize| available.checked_sub(missing);
         let enough = self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
         if enough {
-            self.taken += bytes;
-            self.credit += bytes;
+            self.taken += missing;
+            self.credit = self.credit.saturating_sub(bytes);
         }
         enough
     }

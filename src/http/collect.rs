@@ -66,8 +66,8 @@ impl Error for BodyFault {}
 pub(crate) struct BodyLimits {
     pub(crate) bytes: usize,
     pub(crate) budget: Option<BufferBudget>,
-    /// The bytes that an outer layer has taken from the same budget.
-    pub(crate) credit: usize,
+    /// What an outer layer has taken from the same budget.
+    pub(crate) taken: Option<Arc<Reservation>>,
     pub(crate) timed_out: fn(&(dyn Error + 'static)) -> bool,
 }
 
@@ -96,8 +96,7 @@ pin_project! {
         body: B,
         limits: BodyLimits,
         reservation: Option<Reservation>,
-        first: Bytes,
-        all: BytesMut,
+        pieces: Pieces,
         trailers: Option<HeaderMap>,
         drain: Option<Drain>,
     }
@@ -115,8 +114,8 @@ impl<B: Body<Data = Bytes>> Collect<B> {
         let too_large = usize::try_from(body.size_hint().lower()).map_or(true, |lower| lower > limits.bytes);
         let drain =
             too_large.then(|| Drain { salvage: IdSalvage::default(), left: limits.bytes.saturating_add(DRAIN) });
-        let reservation = limits.budget.clone().map(|budget| Reservation::new(budget, limits.credit));
-        Self { body, limits, reservation, first: Bytes::new(), all: BytesMut::new(), trailers: None, drain }
+        let reservation = limits.budget.clone().map(|budget| Reservation::new(budget, limits.taken.clone()));
+        Self { body, limits, reservation, pieces: Pieces::default(), trailers: None, drain }
     }
 
     /// What the sender announces, if it is more than would be drained.
@@ -165,34 +164,23 @@ where
 
 impl<B: Body<Data = Bytes>> Collect<B> {
     fn receive(self: Pin<&mut Self>, data: Bytes) -> Result<(), Lost> {
-        let announced = self.body.size_hint().lower();
         let this = self.project();
         if let Some(drain) = this.drain {
             return drain.receive(&data);
         }
-        let length = this.first.len().max(this.all.len()) + data.len();
-        if length > this.limits.bytes {
-            let mut drain = Drain { salvage: IdSalvage::default(), left: DRAIN };
-            drain.salvage.feed(if this.all.is_empty() { this.first } else { this.all });
-            (*this.first, *this.all, *this.reservation) = (Bytes::new(), BytesMut::new(), None);
-            return this.drain.insert(drain).receive(&data);
+        if data.len() > this.limits.bytes - this.pieces.length {
+            let mut drain = Drain { salvage: this.pieces.salvage(), left: DRAIN };
+            (*this.pieces, *this.reservation) = (Pieces::default(), None);
+            let received = drain.receive(&data);
+            *this.drain = Some(drain);
+            return received;
         }
         if this.reservation.as_mut().is_some_and(|reservation| !reservation.buffer(data.len())) {
-            let id = IdSalvage::of(if this.all.is_empty() { this.first } else { this.all });
-            return Err(Lost { fault: BodyFault::BudgetExhausted, id, unread: true });
+            let mut salvage = this.pieces.salvage();
+            salvage.feed(&data);
+            return Err(Lost { fault: BodyFault::BudgetExhausted, id: salvage.finish(), unread: true });
         }
-        if this.first.is_empty() {
-            *this.first = data;
-            return Ok(());
-        }
-        if this.all.is_empty() {
-            // What is announced is set aside at once, unless the budget has no room for a mere announcement.
-            let rest = usize::try_from(announced).unwrap_or(0).min(this.limits.bytes - length);
-            let room = this.reservation.as_mut().is_none_or(|reservation| reservation.prepay(rest));
-            this.all.reserve(if room { length + rest } else { length });
-            this.all.extend_from_slice(this.first);
-        }
-        this.all.extend_from_slice(&data);
+        this.pieces.push(data);
         Ok(())
     }
 
@@ -201,8 +189,7 @@ impl<B: Body<Data = Bytes>> Collect<B> {
         let mut causes = std::iter::successors(Some(error), |error| (*error).source());
         let timed_out = causes.any(|error| (this.limits.timed_out)(error));
         let fault = if timed_out { BodyFault::TimedOut } else { BodyFault::Failed };
-        let id = IdSalvage::of(if this.all.is_empty() { this.first } else { this.all });
-        Lost { fault, id, unread: true }
+        Lost { fault, id: this.pieces.salvage().finish(), unread: true }
     }
 
     fn finish(self: Pin<&mut Self>) -> Result<Collected, Lost> {
@@ -210,9 +197,69 @@ impl<B: Body<Data = Bytes>> Collect<B> {
         if let Some(drain) = this.drain.take() {
             return Err(Lost { fault: BodyFault::TooLarge, id: drain.salvage.finish(), unread: false });
         }
-        let all = std::mem::take(this.all);
-        let bytes = if all.is_empty() { std::mem::take(this.first) } else { all.freeze() };
+        let bytes = std::mem::take(this.pieces).join();
         Ok(Collected { bytes, trailers: this.trailers.take(), hold: this.reservation.take().map(Arc::new) })
+    }
+}
+
+/// Frames shorter than this are copied together as they come: each would cost more to keep than it holds.
+const SMALL: usize = 1 << 10;
+/// The bytes of small frames that are kept as one piece.
+const PIECE: usize = 64 << 10;
+
+/// What has arrived. Nothing is set aside for what is only announced.
+#[derive(Debug, Default)]
+struct Pieces {
+    /// Nearly every body has one frame, which is kept without a list.
+    first: Bytes,
+    more: Vec<Bytes>,
+    /// Small frames, behind all others.
+    small: BytesMut,
+    length: usize,
+}
+
+impl Pieces {
+    fn push(&mut self, data: Bytes) {
+        let first = self.length == 0;
+        self.length += data.len();
+        if first {
+            self.first = data;
+        } else if data.len() >= SMALL {
+            self.close_small();
+            self.more.push(data);
+        } else {
+            self.small.extend_from_slice(&data);
+            if self.small.len() >= PIECE {
+                self.close_small();
+            }
+        }
+    }
+
+    fn close_small(&mut self) {
+        if !self.small.is_empty() {
+            self.more.push(self.small.split().freeze());
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let more = self.more.iter().map(|piece| &piece[..]);
+        std::iter::once(&self.first[..]).chain(more).chain([&self.small[..]])
+    }
+
+    fn salvage(&self) -> IdSalvage {
+        let mut salvage = IdSalvage::default();
+        self.iter().for_each(|piece| salvage.feed(piece));
+        salvage
+    }
+
+    /// All of it: the one piece that there is, or one copy of all.
+    fn join(self) -> Bytes {
+        if self.first.len() == self.length {
+            return self.first;
+        }
+        let mut all = BytesMut::with_capacity(self.length);
+        self.iter().for_each(|piece| all.extend_from_slice(piece));
+        all.freeze()
     }
 }
 

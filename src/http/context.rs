@@ -68,11 +68,10 @@ impl Context {
         &self.0.inspection
     }
 
-    /// The bytes that the request carries already as taken from a budget.
-    pub(crate) fn credit(extensions: &Extensions, budget: &BufferBudget) -> usize {
-        let context = extensions.get::<Self>();
-        let counted = context.filter(|context| context.0.hold.as_ref().is_some_and(|hold| hold.budget().is(budget)));
-        counted.map_or(0, |context| context.inspection().bytes().len())
+    /// What was taken from a budget for the body that the request carries.
+    pub(crate) fn taken(extensions: &Extensions, budget: &BufferBudget) -> Option<Arc<Reservation>> {
+        let hold = extensions.get::<Self>()?.0.hold.as_ref();
+        hold.filter(|hold| hold.budget().is(budget)).cloned()
     }
 
     fn is_of(&self, head: &Parts, bytes: &Bytes, mirror: &Mirror, reading: &Reading) -> bool {

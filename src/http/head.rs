@@ -106,20 +106,7 @@ pub(crate) enum Admission {
 
 /// Looks at a head. `upgrades` are the protocols that may be upgraded to.
 pub(crate) fn admit(head: &Parts, rules: &DialectRules, upgrades: &[Box<str>]) -> Result<Admission, HeadFault> {
-    if names_method(head) {
-        return Err(HeadFault::MethodOverride);
-    }
-    // One walk over the names costs less than a look-up of each that is seldom there.
-    for name in head.headers.keys() {
-        match name.as_str() {
-            "x-http-method" | "x-http-method-override" | "x-method-override" => return Err(HeadFault::MethodOverride),
-            "upgrade" => check_upgrade(&head.headers, upgrades)?,
-            "transfer-encoding" => {
-                check_coding(&head.headers, header::TRANSFER_ENCODING, "chunked", HeadFault::TransferCoding)?;
-            }
-            _ => {}
-        }
-    }
+    check_common(head, upgrades)?;
     match head.method {
         Method::POST => check_content(&head.headers, rules).map(|()| Admission::Read),
         Method::GET | Method::DELETE if rules.mcp_transport => Ok(Admission::Bodiless),
@@ -128,9 +115,36 @@ pub(crate) fn admit(head: &Parts, rules: &DialectRules, upgrades: &[Box<str>]) -
     }
 }
 
+/// What no head may ask for, whatever is behind it.
+fn check_common(head: &Parts, upgrades: &[Box<str>]) -> Result<(), HeadFault> {
+    if names_method(head) {
+        return Err(HeadFault::MethodOverride);
+    }
+    // One walk over the names costs less than a look-up of each that is seldom there.
+    for name in head.headers.keys() {
+        match name.as_str() {
+            "upgrade" => check_upgrade(&head.headers, upgrades)?,
+            "transfer-encoding" => {
+                check_coding(&head.headers, header::TRANSFER_ENCODING, "chunked", HeadFault::TransferCoding)?;
+            }
+            name if name.starts_with('x') && overrides_method(name) => return Err(HeadFault::MethodOverride),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Some hosts read `_` as `-`.
+fn overrides_method(name: &str) -> bool {
+    const OVERRIDES: [&str; 3] = ["x-http-method", "x-http-method-override", "x-method-override"];
+    let letters = name.bytes().map(|byte| if byte == b'_' { b'-' } else { byte });
+    OVERRIDES.iter().any(|known| known.len() == name.len() && letters.clone().eq(known.bytes()))
+}
+
 /// Looks at the head of a gRPC request (gRPC over HTTP/2, "Requests"): the method that it names, without the leading
 /// slash.
-pub(crate) fn admit_grpc(head: &Parts) -> Result<&str, HeadFault> {
+pub(crate) fn admit_grpc<'a>(head: &'a Parts, upgrades: &[Box<str>]) -> Result<&'a str, HeadFault> {
+    check_common(head, upgrades)?;
     if head.method != Method::POST {
         return Err(HeadFault::MethodNotAllowed);
     }

@@ -57,7 +57,7 @@ pub enum Fault {
     Syntax,
     /// The 128th open container.
     TooDeep,
-    /// More bytes than offsets can count (4 GiB).
+    /// More bytes than [`MAX_LENGTH`](super::MAX_LENGTH).
     TooLong,
     /// Bytes other than white space after the value.
     TrailingData,

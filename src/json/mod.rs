@@ -23,5 +23,8 @@ pub(crate) use self::text::{Span, Text, Value};
 /// The open containers that a text may have at once: one more is refused.
 pub const MAX_DEPTH: u8 = 127;
 
+/// The bytes that a text may have at most: 2 GiB less one.
+pub const MAX_LENGTH: usize = (u32::MAX >> 1) as usize;
+
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,11 @@
 //! The pull reader: the only place where the bytes of a text are looked at for their grammar.
 
-use super::MAX_DEPTH;
 use super::error::{Error, Fault};
 use super::keys::Keys;
 use super::number::number;
 use super::scan;
 use super::text::{Kind, Span, Text, Value};
-
-/// Texts longer than this cannot be addressed, one bit being kept for a mark.
-const MAX_LENGTH: usize = (u32::MAX >> 1) as usize;
+use super::{MAX_DEPTH, MAX_LENGTH};
 
 /// Reads one text, once, from start to end. The caller asks for what it wants to know and skips the rest;
 /// all of it is checked alike.

@@ -97,18 +97,30 @@ impl Mirror {
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self> {
         let mut mirror = Self::default();
         // One walk over the names costs less than a look-up of each that is seldom there.
-        for name in headers.keys().filter(|name| name.as_str().starts_with(FAMILY)) {
-            if *name == VERSION {
+        for name in headers.keys().filter(|name| name.as_str().starts_with("mcp")) {
+            if !name.as_str().starts_with(FAMILY) {
+                // Some hosts read `_` as `-`.
+                let resembles = name.as_str().replace('_', "-").starts_with(FAMILY);
+                if resembles { Err(mismatch(FAMILY, MirrorFault::Contradicts)) } else { Ok(()) }?;
+            } else if *name == VERSION {
                 mirror.version = single(headers, name, VERSION.as_str())?;
             } else if *name == METHOD {
                 mirror.method = single(headers, name, METHOD.as_str())?;
             } else if *name == NAME {
                 mirror.name = single(headers, name, NAME.as_str())?;
-            } else if name.as_str().starts_with(PARAM) {
-                single(headers, name, PARAM)?;
+            } else {
+                let family = if name.as_str().starts_with(PARAM) { PARAM } else { FAMILY };
+                single(headers, name, family)?;
             }
         }
         Ok(mirror)
+    }
+
+    /// Where there is no body there is nothing to mirror but the revision.
+    pub(crate) fn check_bodiless(headers: &HeaderMap) -> Result<()> {
+        let mirror = Self::read(headers)?;
+        compare(mirror.method.as_ref(), METHOD.as_str(), None, false, false)?;
+        compare(mirror.name.as_ref(), NAME.as_str(), None, false, false)
     }
 
     /// Refuses them behind the body.

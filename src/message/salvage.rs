@@ -4,7 +4,7 @@ use super::id::id;
 use crate::json::Reader;
 
 /// Ids longer than this are not looked for.
-const MAX_ID: usize = 256;
+const MAX_ID: usize = 4096;
 
 /// Looks for the one top-level `id` in bytes that come piece by piece and may be neither JSON nor complete.
 ///
@@ -99,11 +99,11 @@ impl IdSalvage {
 
     fn key_ends(&mut self) {
         let key = std::mem::take(&mut self.piece);
-        self.state = match (key.trim_ascii_end(), &self.id) {
-            (b"\"id\"", None) => State::Id,
-            (b"\"id\"", Some(_)) => State::Doubtful,
-            (key, _) if key.contains(&b'\\') => State::Doubtful,
-            _ => State::Other,
+        let is_id = serde_json::from_slice::<String>(&key).is_ok_and(|key| key == "id");
+        self.state = match (is_id, &self.id) {
+            (true, None) => State::Id,
+            (true, Some(_)) => State::Doubtful,
+            (false, _) => State::Other,
         };
     }
 
@@ -131,6 +131,8 @@ mod tests {
             (r#"{"x":"\"id\":5","id":6}"#, Some("6")),
             (r#"{"id":1,"id":2}"#, None),
             (r#"{"id":1,"\u0069d":2}"#, None),
+            (r#"{"\u0069d":2}"#, Some("2")),
+            (r#"{"m\u0065thod":"a","id":2}"#, Some("2")),
             (r#"{"id":7"#, None),
             (r#"{"id":null}"#, None),
             (r#"{"id":1.0}"#, None),

@@ -3,6 +3,7 @@
 use tracing::Level;
 
 use super::event::{DecisionEvent, OnDecision, Outcome};
+use crate::policy::short;
 
 /// Emits one event a decision, with the target `tower_toolgate::decision`: denials at `INFO`, the rest at `DEBUG`.
 ///
@@ -30,9 +31,9 @@ macro_rules! emit {
             decision.outcome = event.outcome.name(),
             denial.reason = event.denial.map(|denial| denial.reason()),
             denial.argument = event.denial.and_then(|denial| denial.argument()),
-            rpc.method = method.as_deref(),
-            rpc.id = event.message.and_then(|message| message.id()),
-            tool.name = event.tool().as_deref(),
+            rpc.method = method.map(|method| short(&method)).as_deref(),
+            rpc.id = event.message.and_then(|message| message.id()).map(short).as_deref(),
+            tool.name = event.tool().map(|tool| short(&tool)).as_deref(),
             server.id = event.server,
             caller.roles = roles(event),
             caller.subject = event.principal().map(|principal| principal.subject()),

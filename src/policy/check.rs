@@ -171,7 +171,7 @@ impl ArgumentRule {
             let denied = || Denied::ArgumentNotString { argument: name(), kind };
             return if self.needs_string() { Err(denied()) } else { Ok(()) };
         };
-        if !self.needs_string() && !self.reject_control_chars {
+        if !self.needs_string() {
             return Ok(());
         }
         let value = value.map_err(|_| Denied::ArgumentNotUnicode { argument: name() })?;

@@ -292,7 +292,7 @@ impl ToolRules {
 
 impl ArgumentRule {
     pub(super) fn needs_string(&self) -> bool {
-        self.required || !self.allowed.is_empty()
+        self.required || self.reject_control_chars || !self.allowed.is_empty()
     }
 }
 

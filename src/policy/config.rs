@@ -213,7 +213,7 @@ pub struct ArgumentAllowlist {
     /// them names; those may be neither arrays nor objects.
     #[serde(default)]
     pub deny_unknown_arguments: bool,
-    /// Whether a value with a control character is refused. A line feed separates words, so without
+    /// Whether a value must be a string without control characters. A line feed separates words, so without
     /// this a second command line rides along behind an allowed first word.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reject_control_chars: bool,

@@ -424,7 +424,7 @@ fn aa_32_to_aa_41_presence_and_kind() {
             ("AA-38", listed(), not_string("cmd", kind)),
             ("AA-38", listed().with_required(true), not_string("cmd", kind)),
             ("AA-39", optional("run", "cmd", &[]), ALLOW),
-            ("AA-39", printable(optional("run", "cmd", &[])), ALLOW),
+            ("AA-16", printable(optional("run", "cmd", &[])), not_string("cmd", kind)),
             ("AA-40", required("walk", "cmd", &["ls"]), ALLOW),
             ("AA-47 AA-48", strict(optional("run", "cmd", &[])), confined),
         ] {
@@ -1001,7 +1001,7 @@ fn judge(entries: &[&ArgumentAllowlist], name: &str, value: &Value) -> Result<()
     let compound = matches!(kind, Kind::Array | Kind::Object);
     fail(strict && compound, Denied::ArgumentStructured { argument: argument(), kind })?;
     let Some(text) = value.as_str() else {
-        let needed = own.iter().any(|entry| entry.required || !entry.allowed.is_empty());
+        let needed = own.iter().any(|entry| entry.required || entry.reject_control_chars || !entry.allowed.is_empty());
         return fail(needed, Denied::ArgumentNotString { argument: argument(), kind });
     };
     let rejected = own.iter().any(|entry| entry.reject_control_chars) && text.contains(char::is_control);

@@ -2,21 +2,23 @@
 
 use std::borrow::Cow;
 
+use crate::json::has_control;
+
 /// Whether no server can read a URI as another one: no dot segments, no encoded dots or separators, no
 /// backslashes, no control characters, encoded ones included; nothing encoded twice; what is encoded is UTF-8.
 pub(super) fn is_canonical(uri: &str) -> bool {
-    let dots = |segment: &str| segment == "." || segment == "..";
-    if uri.split([':', '/', '?', '#', ';']).any(dots) || uri.contains('\\') || has_control(uri) {
+    if has_dots(uri) || uri.contains('\\') || has_control(uri) {
         return false;
     }
     let harmless = |byte: u8| !matches!(byte, b'.' | b'/' | b'\\');
     let Some(decoded) = decode(uri, harmless) else { return false };
     // What has an escape even then was encoded twice.
-    !has_control(&decoded) && decode(&decoded, |_| false).is_some()
+    !has_dots(&decoded) && !has_control(&decoded) && decode(&decoded, |_| false).is_some()
 }
 
-fn has_control(text: &str) -> bool {
-    text.chars().any(char::is_control)
+/// Whether it has a segment that means another one. Some systems drop blanks behind the dots.
+fn has_dots(uri: &str) -> bool {
+    uri.split([':', '/', '?', '#', ';']).any(|segment| matches!(segment.trim_end(), "." | ".."))
 }
 
 /// Decodes each escape once; `None` where one is not permitted, or they do not make UTF-8.
@@ -77,6 +79,9 @@ mod tests {
             ("f:///a/%%32%65%%32%65/b", false),
             ("f:///a/%c0%ae%c0%ae/b", false),
             ("f:///a%ff", false),
+            ("file:///srv/..%20/etc", false),
+            ("file:///srv/.. /etc", false),
+            ("file:///srv/..%3Bx/etc", false),
             ("file:///srv\\etc", false),
             ("file:///srv\0", false),
             ("file:///srv%00", false),

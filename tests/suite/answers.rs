@@ -112,7 +112,7 @@ fn a_masked_thing_looks_like_one_that_is_not_there() {
     for (method, params, code, text) in [
         ("tools/call", r#"{"name":"a\"b"}"#, -32602, r#"Unknown tool: a\"b"#),
         ("prompts/get", r#"{"name":"p"}"#, -32602, "Unknown prompt: p"),
-        ("resources/read", r#"{"uri":"x://y"}"#, -32602, "Resource not found: x://y"),
+        ("resources/read", r#"{"uri":"x://y"}"#, -32002, "Resource not found: x://y"),
         ("skills/list", "{}", -32601, "Method not found"),
         ("tasks/get", r#"{"taskId":"t"}"#, -32601, "Method not found"),
     ] {

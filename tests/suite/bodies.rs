@@ -281,13 +281,13 @@ fn a_budget_bounds_two_gates_and_is_given_back() {
     assert_eq!(budget.available(), 400);
 
     let refused = exchange(&other, post_text(padded(401)));
-    refused.refused("over the budget", 503, "null", 503, "body.budget_exhausted");
+    refused.refused("over the budget", 503, "1", 503, "body.budget_exhausted");
     assert_eq!(refused.header(header::RETRY_AFTER), Some("1"));
     assert_eq!(budget.available(), 400, "a refused request holds nothing");
 
     let streamable = post_text(padded(401)).with_header("accept", "text/event-stream");
     let refused = exchange(&other, streamable);
-    refused.refused("no id was read", 503, "null", 503, "body.budget_exhausted");
+    refused.refused("in band", 200, "1", 503, "body.budget_exhausted");
 
     let halves = Script::of(chunks(&padded(401), 400));
     exchange(&other, post(halves)).refused("in two frames", 503, "1", 503, "body.budget_exhausted");

@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use allocation_counter::measure;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Method, Response};
+use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::SizeHint;
 use http_body_util::Full;
 use tokio_test::task;
 use tower::Layer;
 use tower_toolgate::answer::{AsUnknown, Denial};
 use tower_toolgate::http::{BufferBudget, RequestBody};
+use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::observe::DecisionEvent;
 
 use super::support::*;
@@ -45,17 +46,118 @@ fn what_is_only_announced_takes_no_memory_beyond_the_budget() {
 }
 
 #[test]
-fn what_is_announced_counts_once_it_is_set_aside() {
-    let budget = BufferBudget::new(5 << 20);
+fn announcements_take_nothing_from_the_budget() {
+    let budget = BufferBudget::new(16 << 20);
+    let layer = mcp().with_budget(budget.clone());
+    let mut stalled = Vec::new();
+    for _ in 0..4 {
+        let steps = [Step::Data("{".into()), Step::Data(" ".into()), Step::Stay];
+        let body = Script::new(steps).with_hint(SizeHint::with_exact(4 << 20));
+        let (mut mock, handle) = gated::<_, Full<Bytes>>(&layer);
+        assert!(mock.poll_ready().is_ready());
+        let mut future = task::spawn(mock.call(post(body)));
+        assert!(future.poll().is_pending());
+        stalled.push((future, handle));
+    }
+    assert_eq!(budget.available(), (16 << 20) - 8);
+    drop(stalled);
+    assert_eq!(budget.available(), 16 << 20);
+}
+
+#[test]
+fn no_limit_and_no_end_cause_no_panic() {
     let steps = [Step::Data("{".into()), Step::Data(" ".into()), Step::Stay];
-    let body = Script::new(steps).with_hint(SizeHint::with_exact(4 << 20));
-    let (mut mock, _handle) = gated::<_, Full<Bytes>>(&mcp().with_budget(budget.clone()));
+    let body = Script::new(steps).with_hint(SizeHint::with_exact(1 << 63));
+    let (mut mock, _handle) = gated::<_, Full<Bytes>>(&mcp().with_max_body_bytes(usize::MAX));
     assert!(mock.poll_ready().is_ready());
-    let mut future = task::spawn(mock.call(post(body)));
-    assert!(future.poll().is_pending());
-    assert!(budget.available() <= 1 << 20, "{}", budget.available());
-    drop(future);
-    assert_eq!(budget.available(), 5 << 20);
+    // Announced beyond all bounds, and so refused unread.
+    assert!(task::spawn(mock.call(post(body))).poll().is_ready());
+}
+
+#[test]
+fn small_and_large_frames_make_one_body() {
+    let call = tool_call("1", "echo", &format!(r#"{{"text":"{}"}}"#, "a".repeat(200_000)));
+    for lengths in [&[1, 2000][..], &[2000, 1], &[1], &[1023, 1024, 1025], &[70_000, 10]] {
+        let (mut frames, mut rest) = (Vec::new(), call.as_bytes());
+        for length in lengths.iter().cycle() {
+            let (frame, behind) = rest.split_at(rest.len().min(*length));
+            frames.push(Bytes::copy_from_slice(frame));
+            rest = behind;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        let exchange = exchange(&mcp(), post(Script::of(frames)));
+        assert_eq!(exchange.passed("frames").body(), call.as_bytes(), "{lengths:?}");
+    }
+}
+
+#[test]
+fn an_exhausted_budget_knows_who_waits() {
+    let exchange = exchange(&mcp().with_budget(BufferBudget::new(10)), post_text(legal()));
+    exchange.refused("a call in one frame", 503, "1", 503, "body.budget_exhausted");
+}
+
+#[test]
+fn a_body_counts_as_long_as_it_is_held_behind_two_gates() {
+    let budget = BufferBudget::new(1000);
+    let layer = mcp().with_budget(budget.clone());
+    let inner = Response::new(Full::<Bytes>::from("inner"));
+    let stack = |mock| layer.layer(layer.layer(mock));
+    let exchange = through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(stack, post_text(legal()), inner);
+    assert_eq!(budget.available(), 1000 - legal().len());
+    drop(exchange);
+    assert_eq!(budget.available(), 1000);
+}
+
+#[test]
+fn grpc_asks_for_nothing_that_other_requests_may_not() {
+    let grpc = ArgumentAllowlistLayer::grpc(policy());
+    let call = || {
+        let request = Request::post("/echo.Echo/Say").header("content-type", "application/grpc");
+        request.body(Full::<Bytes>::default()).unwrap().with_role("analyst")
+    };
+    exchange(&grpc, call()).passed("a call");
+    for (name, value) in [("upgrade", "websocket"), ("x-http-method-override", "DELETE"), ("transfer-encoding", "gzip")]
+    {
+        let exchange = exchange(&grpc, call().with_header(name, value));
+        assert!(exchange.seen.is_none(), "{name}");
+        assert!(exchange.status().is_client_error(), "{name}");
+    }
+}
+
+#[test]
+fn th_028_no_mirror_is_repeated_or_misspelt() {
+    for (name, values, reason) in [
+        ("mcp-session-id", &["a", "b"][..], "header.repeated"),
+        ("mcp-other", &["a", "b"], "header.repeated"),
+        ("mcp_name", &["rm"], "header.contradicts"),
+        ("mcp_method", &["ping"], "header.contradicts"),
+    ] {
+        let repeated = |mut request: Request<Full<Bytes>>| {
+            for value in values {
+                request.headers_mut().append(HeaderName::from_static(name), value.parse().unwrap());
+            }
+            request
+        };
+        exchange(&mcp(), repeated(post_text(legal()))).refused(name, 400, "1", -32020, reason);
+        let mut bodiless = repeated(post_text(""));
+        *bodiless.method_mut() = Method::DELETE;
+        exchange(&mcp(), bodiless).refused(name, 400, "null", -32020, reason);
+    }
+    let mut mirrored = post_text("").with_header("mcp-method", "tools/call");
+    *mirrored.method_mut() = Method::GET;
+    exchange(&mcp(), mirrored).refused("a method of nothing", 400, "null", -32020, "header.contradicts");
+    let mut session =
+        post_text("").with_header("mcp-session-id", "a").with_header("mcp-protocol-version", "2025-11-25");
+    *session.method_mut() = Method::DELETE;
+    exchange(&mcp(), session).passed("the end of a session");
+}
+
+#[test]
+fn methods_are_not_overridden_with_underscores() {
+    let request = post_text(legal()).with_header("x_http_method_override", "DELETE");
+    exchange(&mcp(), request).refused("underscores", 400, "null", 400, "http.method_override");
 }
 
 #[test]

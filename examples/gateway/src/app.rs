@@ -14,6 +14,7 @@ use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutError};
 use tower_http::trace::TraceLayer;
 use tower_toolgate::Server;
 use tower_toolgate::answer::{AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown};
+use tower_toolgate::http::BufferBudget;
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::policy::Policy;
 
@@ -27,8 +28,9 @@ use crate::upstream::HttpUpstream;
 pub fn router(config: &Config, policy: &Policy) -> Router {
     let metrics = Metrics::new();
     let edge = Edge::new(&config.gateway, metrics.clone());
+    let budget = BufferBudget::new(config.gateway.max_body_bytes.saturating_mul(BODIES_AT_ONCE));
     let servers = config.mcp.servers.iter().fold(Router::new(), |router, server| {
-        let gate = gate(&config.gateway, policy, server, metrics.clone());
+        let gate = gate(&config.gateway, policy, server, metrics.clone(), &budget);
         let path = format!("/mcp/{}", server.id);
         match &server.transport {
             Transport::Builtin(which) => router.route_service(&path, gate.layer(Builtin::new(*which))),
@@ -53,13 +55,25 @@ pub fn router(config: &Config, policy: &Policy) -> Router {
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewRequestId))
 }
 
+/// How many bodies of the largest size may be buffered at once, over all servers.
+const BODIES_AT_ONCE: usize = 64;
+
 /// The gate in front of one server.
-fn gate(config: &GatewayConfig, policy: &Policy, server: &ServerConfig, metrics: Metrics) -> ArgumentAllowlistLayer {
+fn gate(
+    config: &GatewayConfig,
+    policy: &Policy,
+    server: &ServerConfig,
+    metrics: Metrics,
+    budget: &BufferBudget,
+) -> ArgumentAllowlistLayer {
     let gate = ArgumentAllowlistLayer::new(policy.clone())
         .with_server(Server::new(server.id.as_str()))
         .with_max_body_bytes(config.max_body_bytes)
         .with_timeout_errors(is_timeout)
         .with_insecure_shadow(config.shadow)
+        // Java's client offers it with every first request. No server behind the gateway sees the offer.
+        .with_insecure_upgrade("h2c")
+        .with_budget(budget.clone())
         .on_decision(metrics);
     match config.denial {
         DenialShape::Http403 => gate.with_response(AlwaysForbidden),

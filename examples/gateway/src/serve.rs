@@ -2,9 +2,15 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
 use crate::check;
@@ -27,28 +33,50 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
         let address = listener.local_addr().map_err(failed)?;
         announce(address, demo).map_err(failed)?;
         let router = crate::app::router(&parsed.config, &policy);
-        let (stop, stopping) = tokio::sync::oneshot::channel();
-        let graceful = axum::serve(listener, router).with_graceful_shutdown(async {
-            stopped().await;
-            drop(stop);
-        });
-        tokio::select! {
-            served = graceful => served.map_err(failed),
-            // Streams of events have no end of their own, and half a request may never get one.
-            () = grace(stopping) => Ok(()),
-        }
+        serve(listener, router).await;
+        Ok(())
     })
 }
 
-/// Resolves when requests in flight have had their time, counted from the moment that the process is asked to stop.
-async fn grace(stopping: tokio::sync::oneshot::Receiver<()>) {
-    // The sender is only ever dropped.
-    let _ = stopping.await;
-    tokio::time::sleep(GRACE).await;
+/// How long a client may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long requests in flight are waited for: streams of events have no end of their own.
+const GRACE: Duration = Duration::from_secs(5);
+
+async fn serve(listener: TcpListener, router: Router) {
+    let connections = GracefulShutdown::new();
+    let mut stop = pin!(stopped());
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        match accepted {
+            Ok((stream, _)) => converse(&connections, stream, router.clone()),
+            Err(error) => {
+                // Out of descriptors, say: some connection has to end first.
+                tracing::warn!("accept: {error}");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    drop(listener);
+    let _ = tokio::time::timeout(GRACE, connections.shutdown()).await;
 }
 
-/// How long requests in flight are waited for.
-const GRACE: Duration = Duration::from_secs(5);
+fn converse(connections: &GracefulShutdown, stream: TcpStream, router: Router) {
+    // Without it small events wait for each other; a connection that refuses it is as good as any.
+    let _ = stream.set_nodelay(true);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let connection = connections.watch(connection);
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!("connection: {error}");
+        }
+    });
+}
 
 fn announce(address: SocketAddr, demo: bool) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();

@@ -45,7 +45,7 @@ impl Gate {
         Self {
             policy,
             protocol: Protocol::JsonRpc(Reading { dialect: Arc::new(Mcp::new()) }),
-            limits: BodyLimits { bytes: MAX_BODY_BYTES, budget: None, credit: 0, timed_out },
+            limits: BodyLimits { bytes: MAX_BODY_BYTES, budget: None, taken: None, timed_out },
             roles: Arc::new(RolesFromExtensions::default()),
             server: None,
             respond: Arc::new(Negotiate),

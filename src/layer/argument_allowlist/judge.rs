@@ -37,7 +37,7 @@ impl Gate {
         let refuse = |fault| self.refuse(head, DenialKind::Head(fault), None);
         match &self.protocol {
             Protocol::Grpc => {
-                let tool = admit_grpc(head).map_err(refuse)?;
+                let tool = admit_grpc(head, &self.upgrades).map_err(refuse)?;
                 let call = Call::Tool { name: tool.into(), arguments: Arguments::ABSENT };
                 self.judge_head(head, &call).map(Admitted::Forward)
             }
@@ -54,7 +54,7 @@ impl Gate {
             limits.bytes = 0;
         }
         if let Some(budget) = &limits.budget {
-            limits.credit = Context::credit(&head.extensions, budget);
+            limits.taken = Context::taken(&head.extensions, budget);
         }
         limits
     }
@@ -69,7 +69,11 @@ impl Gate {
         let collected = received.map_err(|lost| self.lost(&head, lost, admission))?;
         let passage = match admission {
             Admission::Preflight => Passage::new(&head, None, Client::default()),
-            Admission::Bodiless => self.judge_head(&head, &Call::Plumbing { method: head.method.as_str().into() })?,
+            Admission::Bodiless => {
+                Mirror::check_bodiless(&head.headers)
+                    .map_err(|error| self.refuse(&head, DenialKind::Header(error), None))?;
+                self.judge_head(&head, &Call::Plumbing { method: head.method.as_str().into() })?
+            }
             Admission::Read => self.judge_body(&mut head, &collected)?,
         };
         let Collected { bytes, trailers, hold } = collected;

@@ -11,6 +11,7 @@ use super::service::ArgumentAllowlistService;
 use crate::answer::RespondToDenial;
 use crate::http::{BufferBudget, Reading};
 use crate::identity::{ExtractRoles, Server};
+use crate::json::MAX_LENGTH;
 use crate::message::Dialect;
 use crate::observe::OnDecision;
 use crate::policy::Policy;
@@ -56,9 +57,9 @@ impl ArgumentAllowlistLayer {
         self.set(|gate| gate.server = Some(server))
     }
 
-    /// Sets what a body may have in bytes. The default is 4 MiB.
+    /// Sets what a body may have in bytes. The default is 4 MiB; more than [`MAX_LENGTH`](crate::json::MAX_LENGTH) is that.
     pub fn with_max_body_bytes(self, bytes: usize) -> Self {
-        self.set(|gate| gate.limits.bytes = bytes)
+        self.set(|gate| gate.limits.bytes = bytes.min(MAX_LENGTH))
     }
 
     /// Sets a bound on all bytes that are being buffered, shared with whoever has a clone of it.

@@ -19,6 +19,9 @@
 //! 6. One role of the caller permits each message whole: see [`policy`](crate::policy). Of a batch every message
 //!    passes, or none.
 //!
+//! Under gRPC ([`ArgumentAllowlistLayer::grpc`]) only the first holds as it stands; the second is a POST of a type that
+//! starts with `application/grpc`, to a path of a service and a method in plain letters; and the last is about that.
+//!
 //! Then the inner service is called once, with the same head and the very bytes that were read, and its response is
 //! handed on as it is.
 //!
@@ -35,7 +38,8 @@
 //!   let the tool execute without one.
 //! - A rule on an argument that may be omitted fails open when it is; [`Policy::lints`](crate::policy::Policy::lints)
 //!   says so.
-//! - What the tool itself does, and what comes back: responses are not read by this layer.
+//! - What the tool itself does, and what comes back: responses are not read by this layer. In particular lists such as
+//!   that of `tools/list` still name what a role may not call.
 //! - `Mcp-Param-*` headers are passed on: what they mirror, only the tool's schema says. Repeated ones are refused.
 //! - Routes that do not lead through it. Wrap the finished router; `route_layer` does not cover fallbacks.
 //! - Upgrades that are allowed by name: what is said after the switch is not read.

@@ -14,7 +14,7 @@ const HOP_BY_HOP: [HeaderName; 6] =
 /// The request's own credentials and place stay here; the server learns who calls from the gateway's headers.
 pub(super) fn for_server(headers: &mut HeaderMap, authority: &Authority) {
     drop_hop_by_hop(headers);
-    remove_proxy(headers);
+    remove_family(headers, "proxy-");
     for name in [AUTHORIZATION, COOKIE, ORIGIN] {
         headers.remove(name);
     }
@@ -29,12 +29,14 @@ pub(super) fn for_server(headers: &mut HeaderMap, authority: &Authority) {
 pub(super) fn for_client(headers: &mut HeaderMap) {
     drop_named_by_connection(headers);
     drop_hop_by_hop(headers);
-    remove_proxy(headers);
+    remove_family(headers, "proxy-");
+    // Which pages may read an answer is for the gateway to say.
+    remove_family(headers, "access-control-");
 }
 
-fn remove_proxy(headers: &mut HeaderMap) {
-    let proxy: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with("proxy-")).cloned().collect();
-    proxy.iter().for_each(|name| {
+fn remove_family(headers: &mut HeaderMap, prefix: &str) {
+    let family: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with(prefix)).cloned().collect();
+    family.iter().for_each(|name| {
         headers.remove(name);
     });
 }

@@ -110,6 +110,7 @@ impl Inner {
     ) -> Result<Response<UpstreamBody>, UpstreamFault> {
         let sent = tokio::time::timeout_at(deadline, self.client.request(request)).await;
         let mut response = sent.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| fault(&error))?;
+        *response.version_mut() = http::Version::HTTP_11;
         headers::for_client(response.headers_mut());
         let asked = requester.inspection().filter(|asked| asked.messages().any(|message| message.id().is_some()));
         match asked {
@@ -152,9 +153,10 @@ async fn receive(body: Incoming) -> Result<Bytes, UpstreamFault> {
 }
 
 fn fault(error: &legacy::Error) -> UpstreamFault {
-    let io = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
-    match io.map(std::io::Error::kind) {
-        Some(std::io::ErrorKind::TimedOut) => UpstreamFault::TimedOut,
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    let mut kinds = causes.filter_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    match kinds.find(|kind| *kind == std::io::ErrorKind::TimedOut) {
+        Some(_) => UpstreamFault::TimedOut,
         _ if error.is_connect() => UpstreamFault::Unreachable,
         _ => UpstreamFault::InvalidAnswer,
     }

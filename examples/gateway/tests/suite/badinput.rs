@@ -142,7 +142,7 @@ fn keys_that_parsers_read_differently() {
         bad(
             "a NUL in a key",
             with("\"params\"", "\"method\\u0000\":\"ping\",\"params\""),
-            "null",
+            "7",
             "message.control_in_key",
         ),
         bad("a lone surrogate", with("\"name\":\"echo\"", "\"name\":\"ec\\ud800ho\""), "7", "message.lone_surrogate"),
@@ -321,7 +321,7 @@ fn th_125_head_has_no_body_and_reaches_nobody() {
 fn upgrades_and_tunnels_are_refused() {
     let upstream = Upstream::echo();
     let gateway = Setup::of(upstream.address).start();
-    for protocol in ["websocket", "h2c", "TLS/1.0", "foo, websocket"] {
+    for protocol in ["websocket", "TLS/1.0", "foo, websocket", "h2c, websocket"] {
         for request in [Request::post("/mcp/a", call("7", "echo")), Request::new("GET", "/mcp/a")] {
             let answer = gateway.send(&request.with("connection", "upgrade").with("upgrade", protocol));
             assert_eq!((answer.status(), &*answer.reason()), (400, "http.upgrade"), "{protocol}");
@@ -331,4 +331,16 @@ fn upgrades_and_tunnels_are_refused() {
     let tunnel = gateway.send(&Request::new("CONNECT", &target));
     assert!(tunnel.status() >= 400, "{tunnel}");
     gateway.assert_forwarded_nothing(&upstream);
+}
+
+#[test]
+fn the_offer_of_javas_client_is_ignored() {
+    let upstream = Upstream::echo();
+    let gateway = Setup::of(upstream.address).start();
+    let offer = Request::post("/mcp/a", call("7", "echo")).with("connection", "Upgrade, HTTP2-Settings");
+    let offer = offer.with("upgrade", "h2c").with("http2-settings", "AAMAAABk");
+    assert_eq!(gateway.send(&offer).status(), 200);
+    for name in ["upgrade", "http2-settings"] {
+        assert!(upstream.only().all(name).is_empty(), "{name}");
+    }
 }
