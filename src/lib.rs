@@ -95,6 +95,7 @@ pub mod layer;
 pub mod message;
 pub mod observe;
 pub mod policy;
+mod response;
 
 pub use self::identity::{BlankPrincipal, ExtractRoles, Principal, Role, Roles, RolesFromExtensions, Server};
 

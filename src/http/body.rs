@@ -1,5 +1,6 @@
 //! The bodies that an inner service receives and that a layer answers with.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,6 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::Reservation;
+use crate::response::EventBody;
 
 pin_project! {
     /// The body of a request that a layer hands on: the very bytes that were judged.
@@ -66,7 +68,7 @@ impl<B: Body<Data = Bytes>> Body for RequestBody<B> {
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            RequestKind::Buffered { data, trailers, .. } => hint(data.as_ref(), trailers.is_some()),
+            RequestKind::Buffered { data, trailers, .. } => hint(data, trailers.is_some()),
             RequestKind::Unread { body } => body.size_hint(),
         }
     }
@@ -86,7 +88,9 @@ pin_project! {
     #[project = ResponseProjection]
     enum ResponseKind<R> {
         Answer { data: Option<Bytes> },
+        Events { #[pin] body: EventBody<R> },
         Inner { #[pin] body: R },
+        Pieces { pieces: VecDeque<Bytes>, trailers: Option<HeaderMap> },
     }
 }
 
@@ -95,8 +99,17 @@ impl<R> ResponseBody<R> {
         Self { kind: ResponseKind::Answer { data: Some(data).filter(|data| !data.is_empty()) } }
     }
 
+    pub(crate) fn events(body: EventBody<R>) -> Self {
+        Self { kind: ResponseKind::Events { body } }
+    }
+
     pub(crate) fn inner(body: R) -> Self {
         Self { kind: ResponseKind::Inner { body } }
+    }
+
+    pub(crate) fn pieces(pieces: Vec<Bytes>, trailers: Option<HeaderMap>) -> Self {
+        let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
+        Self { kind: ResponseKind::Pieces { pieces, trailers } }
     }
 }
 
@@ -107,29 +120,39 @@ impl<R: Body<Data = Bytes>> Body for ResponseBody<R> {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, R::Error>>> {
         match self.project().kind.project() {
             ResponseProjection::Answer { data } => Poll::Ready(data.take().map(Frame::data).map(Ok)),
+            ResponseProjection::Events { body } => body.poll_frame(cx),
             ResponseProjection::Inner { body } => body.poll_frame(cx),
+            ResponseProjection::Pieces { pieces, trailers } => {
+                let trailers = || trailers.take().map(Frame::trailers);
+                Poll::Ready(pieces.pop_front().map(Frame::data).or_else(trailers).map(Ok))
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.kind {
             ResponseKind::Answer { data } => data.is_none(),
+            ResponseKind::Events { body } => body.is_end_stream(),
             ResponseKind::Inner { body } => body.is_end_stream(),
+            ResponseKind::Pieces { pieces, trailers } => pieces.is_empty() && trailers.is_none(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            ResponseKind::Answer { data } => hint(data.as_ref(), false),
+            ResponseKind::Answer { data } => hint(data, false),
+            // What is left out or put in is known only when it comes.
+            ResponseKind::Events { .. } => SizeHint::new(),
             ResponseKind::Inner { body } => body.size_hint(),
+            ResponseKind::Pieces { pieces, trailers } => hint(pieces, trailers.is_some()),
         }
     }
 }
 
 /// The size of what is left. While trailers are to come it is no exact one: an HTTP/1 sender would announce a
 /// length and leave them out.
-fn hint(data: Option<&Bytes>, trailers: bool) -> SizeHint {
-    let length = data.map_or(0, |data| data.len() as u64);
+fn hint<'a>(data: impl IntoIterator<Item = &'a Bytes>, trailers: bool) -> SizeHint {
+    let length = data.into_iter().map(|data| data.len() as u64).sum();
     if !trailers {
         return SizeHint::with_exact(length);
     }

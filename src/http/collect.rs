@@ -209,7 +209,7 @@ const PIECE: usize = 64 << 10;
 
 /// What has arrived. Nothing is set aside for what is only announced.
 #[derive(Debug, Default)]
-struct Pieces {
+pub(crate) struct Pieces {
     /// Nearly every body has one frame, which is kept without a list.
     first: Bytes,
     more: Vec<Bytes>,
@@ -219,7 +219,11 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn push(&mut self, data: Bytes) {
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(crate) fn push(&mut self, data: Bytes) {
         let first = self.length == 0;
         self.length += data.len();
         if first {
@@ -253,7 +257,7 @@ impl Pieces {
     }
 
     /// All of it: the one piece that there is, or one copy of all.
-    fn join(self) -> Bytes {
+    pub(crate) fn join(self) -> Bytes {
         if self.first.len() == self.length {
             return self.first;
         }

@@ -9,6 +9,7 @@ use http::{Extensions, Method, Uri};
 
 use super::{BufferBudget, Reservation};
 use crate::message::{Dialect, Inspection, Mirror, ReadError};
+use crate::response::Plan;
 
 /// How a layer reads.
 #[derive(Clone, Debug)]
@@ -39,29 +40,35 @@ struct Inner {
     mirror: Mirror,
     /// As long as the bytes are held here they count.
     hold: Option<Arc<Reservation>>,
+    plan: Plan,
 }
 
 impl Context {
     /// The context of a request of which the body has been received: the one that it carries, if that was made from
-    /// the same bytes, under the same head, by the same rules; else a new one, which it carries from now on.
+    /// the same bytes, under the same head, by the same rules; else a new one, which it carries from now on. With
+    /// whether it is new: whoever made it runs its plan.
     pub(crate) fn of(
         head: &mut Parts,
         bytes: &Bytes,
         hold: Option<&Arc<Reservation>>,
         reading: &Reading,
-    ) -> Result<Self, ReadError> {
+    ) -> Result<(Self, bool), ReadError> {
         let mcp = reading.dialect.rules().mcp_transport;
         let mirror = if mcp { Mirror::read(&head.headers).map_err(ReadError::Mirror)? } else { Mirror::default() };
         let carried = head.extensions.get::<Self>().filter(|context| context.is_of(head, bytes, &mirror, reading));
         if let Some(context) = carried {
-            return Ok(context.clone());
+            return Ok((context.clone(), false));
         }
         let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
         let (method, uri) = (head.method.clone(), head.uri.clone());
-        let context =
-            Self(Arc::new(Inner { inspection, reading: reading.clone(), method, uri, mirror, hold: hold.cloned() }));
+        let (reading, hold, plan) = (reading.clone(), hold.cloned(), Plan::default());
+        let context = Self(Arc::new(Inner { inspection, reading, method, uri, mirror, hold, plan }));
         head.extensions.insert(context.clone());
-        Ok(context)
+        Ok((context, true))
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.0.plan
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {

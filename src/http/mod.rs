@@ -10,7 +10,7 @@ pub use self::body::{RequestBody, ResponseBody};
 pub use self::budget::BufferBudget;
 pub(crate) use self::budget::Reservation;
 pub use self::collect::BodyFault;
-pub(crate) use self::collect::{BodyLimits, Collect, Collected, Lost};
+pub(crate) use self::collect::{BodyLimits, Collect, Collected, Lost, Pieces};
 pub(crate) use self::context::{Context, Reading};
 pub use self::head::HeadFault;
 pub(crate) use self::head::{Admission, accepts_events, admit, admit_grpc};

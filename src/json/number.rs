@@ -5,9 +5,9 @@ use super::error::Fault;
 /// The digits that an integer may have before its range has to be looked at.
 const SURELY_FINITE: usize = 300;
 
-/// Reads a number: the offset behind it, and whether it is written as an integer.
+/// Reads a number: the offset behind it, and whether it is written as an integer. Its range may be `ANY`.
 #[inline]
-pub(super) fn number(text: &str, start: usize) -> Result<(usize, bool), (Fault, usize)> {
+pub(super) fn number<const ANY: bool>(text: &str, start: usize) -> Result<(usize, bool), (Fault, usize)> {
     let bytes = text.as_bytes();
     let mut at = start + usize::from(bytes.get(start) == Some(&b'-'));
     at = match bytes.get(at) {
@@ -25,6 +25,9 @@ pub(super) fn number(text: &str, start: usize) -> Result<(usize, bool), (Fault, 
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
         at = some_digits(bytes, at + 1 + sign)?;
     } else if integer - start <= SURELY_FINITE {
+        return Ok((at, at == integer));
+    }
+    if ANY {
         return Ok((at, at == integer));
     }
     match text.get(start..at).map(str::parse::<f64>) {

@@ -9,8 +9,12 @@ use super::{MAX_DEPTH, MAX_LENGTH};
 
 /// Reads one text, once, from start to end. The caller asks for what it wants to know and skips the rest;
 /// all of it is checked alike.
+///
+/// A tolerant reader has the same grammar, but does not look at what only an exact reader of a value would stumble
+/// over: in containers that are skipped whole, names that repeat or have half a surrogate pair; anywhere, numbers
+/// beyond binary64. In objects that the caller opens, names are judged as strictly as ever.
 #[derive(Debug)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct Reader<'a, const TOLERANT: bool = false> {
     text: &'a str,
     at: usize,
     keys: Keys,
@@ -25,6 +29,19 @@ type Result<T> = std::result::Result<T, Error>;
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self> {
+        Self::over(bytes)
+    }
+}
+
+impl<'a> Reader<'a, true> {
+    /// A reader for what is passed on: exact where it is edited, indifferent elsewhere.
+    pub(crate) fn tolerant(bytes: &'a [u8]) -> Result<Self> {
+        Self::over(bytes)
+    }
+}
+
+impl<'a, const TOLERANT: bool> Reader<'a, TOLERANT> {
+    fn over(bytes: &'a [u8]) -> Result<Self> {
         if bytes.starts_with(b"\xEF\xBB\xBF") {
             return Err(Error::new(Fault::ByteOrderMark, 0));
         }
@@ -82,14 +99,17 @@ impl<'a> Reader<'a> {
     /// The name of the next member of the innermost object, the value of which comes next; `None` when the object has
     /// ended.
     pub(crate) fn key(&mut self) -> Result<Option<Text>> {
-        self.next_key()
+        self.next_key(true)
     }
 
-    /// Always inlined: where a member is skipped, its name need not be handed out.
+    /// `judged` as the object was when it was opened. Always inlined: where a member is skipped, its name need not be
+    /// handed out.
     #[inline(always)]
-    fn next_key(&mut self) -> Result<Option<Text>> {
+    fn next_key(&mut self, judged: bool) -> Result<Option<Text>> {
         if !self.more(b'}')? {
-            self.keys.close();
+            if judged {
+                self.keys.close();
+            }
             return Ok(None);
         }
         if self.next_byte() != Some(b'"') {
@@ -97,10 +117,10 @@ impl<'a> Reader<'a> {
         }
         let start = self.at;
         let key = self.string()?;
-        match self.keys.insert(self.text.as_bytes(), key) {
-            Ok(true) => {}
-            Ok(false) => return Err(Error::new(Fault::DuplicateKey, start)),
-            Err(_) => return Err(Error::new(Fault::LoneSurrogateInKey, start)),
+        match judged.then(|| self.keys.insert(self.text.as_bytes(), key)) {
+            None | Some(Ok(true)) => {}
+            Some(Ok(false)) => return Err(Error::new(Fault::DuplicateKey, start)),
+            Some(Err(_)) => return Err(Error::new(Fault::LoneSurrogateInKey, start)),
         }
         if self.next_byte() != Some(b':') {
             return Err(self.unexpected());
@@ -141,7 +161,7 @@ impl<'a> Reader<'a> {
     /// Reads on until only `outside` containers are open. No recursion: depth costs no stack.
     fn skip_to(&mut self, outside: u8) -> Result<()> {
         while self.depth > outside {
-            let more = if self.arrays & 1 == 1 { self.more(b']')? } else { self.next_key()?.is_some() };
+            let more = if self.arrays & 1 == 1 { self.more(b']')? } else { self.next_key(!TOLERANT)?.is_some() };
             if !more {
                 continue;
             }
@@ -163,7 +183,8 @@ impl<'a> Reader<'a> {
         match kind {
             Kind::String => return Ok(Value::string(self.string()?)),
             Kind::Number => {
-                let (end, integer) = number(self.text, start).map_err(|(fault, at)| Error::new(fault, at))?;
+                let (end, integer) =
+                    number::<TOLERANT>(self.text, start).map_err(|(fault, at)| Error::new(fault, at))?;
                 self.at = end;
                 return Ok(Value::number(Span::new(start, end), integer));
             }
@@ -175,9 +196,14 @@ impl<'a> Reader<'a> {
         Ok(Value::new(kind, Span::new(start, self.at)))
     }
 
+    /// Enters a container that is skipped.
     #[inline]
     fn enter(&mut self, kind: Kind) -> Result<()> {
-        if kind == Kind::Object { self.open_object() } else { self.open_array() }
+        match kind {
+            Kind::Object if TOLERANT => self.open(b'{', 0),
+            Kind::Object => self.open_object(),
+            _ => self.open_array(),
+        }
     }
 
     #[inline]

@@ -276,3 +276,85 @@ proptest! {
         prop_assert_eq!(argument.as_str().unwrap().unwrap(), value);
     }
 }
+
+fn tolerated(bytes: &[u8]) -> Option<Fault> {
+    let read = || {
+        let mut reader = Reader::tolerant(bytes)?;
+        reader.value()?;
+        reader.end()
+    };
+    read().err().map(|error| error.fault())
+}
+
+#[test]
+fn decision_2_what_is_passed_on_unread_is_tolerated_only_there() {
+    for (name, bytes, expected) in REFUSED {
+        let passes = matches!(expected, Fault::BeyondF64 | Fault::DuplicateKey | Fault::LoneSurrogateInKey);
+        assert_eq!(tolerated(bytes), Some(*expected).filter(|_| !passes), "{name}");
+    }
+    for (name, bytes) in ACCEPTED {
+        assert_eq!(tolerated(bytes), None, "{name}");
+    }
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let nested = |depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+        assert_eq!(tolerated(nested(127).as_bytes()), None);
+        assert_eq!(tolerated(nested(128).as_bytes()), Some(Fault::TooDeep));
+    }
+    assert_eq!(tolerated("1".repeat(5000).as_bytes()), None);
+}
+
+#[test]
+fn decision_2_names_in_objects_that_are_opened_are_judged_by_every_reader() {
+    /// Opens the text's object, and the object `in` of it.
+    fn open(text: &str) -> Option<Fault> {
+        let read = || {
+            let mut reader = Reader::tolerant(text.as_bytes())?;
+            reader.open_object()?;
+            while let Some(key) = reader.key()? {
+                if !key.is(text.as_bytes(), "in") {
+                    reader.value()?;
+                    continue;
+                }
+                reader.open_object()?;
+                while reader.key()?.is_some() {
+                    reader.value()?;
+                }
+            }
+            reader.end()
+        };
+        read().err().map(|error| error.fault())
+    }
+    let many: String = (0..30).map(|at| format!(r#""k{at}":{{"a":1,"a":1}},"#)).collect();
+    for (text, expected) in [
+        (r#"{"a":{"x":1,"x":2},"b":[{"x":1,"x":2}]}"#, None),
+        (r#"{"a":{"\ud800":1},"b":1e400,"c":[-1e999]}"#, None),
+        (r#"{"a":{"x":1,"x":2},"a":1}"#, Some(Fault::DuplicateKey)),
+        (r#"{"a":1,"b":{"x":1,"x":2},"\u0061":1}"#, Some(Fault::DuplicateKey)),
+        (r#"{"a":1,"\ud800":1}"#, Some(Fault::LoneSurrogateInKey)),
+        (r#"{"in":{"a":{"a":1,"a":{"b":1,"b":1}},"b":1},"a":1,"b":1}"#, None),
+        (r#"{"in":{"a":{"b":1,"b":1},"b":{},"a":1}}"#, Some(Fault::DuplicateKey)),
+        (r#"{"a":1,"in":{"a":[{"b":1,"b":1}]},"a":1}"#, Some(Fault::DuplicateKey)),
+        (r#"{"in":{"\udc00":[]}}"#, Some(Fault::LoneSurrogateInKey)),
+        (r#"{"in":{"a":{"x":1 "x":2}}}"#, Some(Fault::Syntax)),
+        (&format!(r#"{{{many}"in":{{}}}}"#), None),
+        (&format!(r#"{{{many}"k3":1}}"#), Some(Fault::DuplicateKey)),
+    ] {
+        assert_eq!(open(text), expected, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_tolerant_reader_accepts_what_is_right_but_for_names_and_ranges(
+        text in r#"[\[\]{}:,"0-9eE.+\-truefalsn \\u\n]{0,40}"#,
+        right in arbitrary_text(),
+    ) {
+        prop_assert_eq!(tolerated(right.as_bytes()), None);
+        let passes = |fault: &Fault| {
+            matches!(fault, Fault::BeyondF64 | Fault::DuplicateKey | Fault::LoneSurrogateInKey)
+        };
+        let expected = fault(text.as_bytes());
+        // Behind what is tolerated there may be something that is not.
+        prop_assert!(tolerated(text.as_bytes()) == expected || expected.as_ref().is_some_and(passes));
+    }
+}

@@ -23,6 +23,13 @@ impl Allowed {
         first_word(value).is_some_and(|word| self.lists_word(&word))
     }
 
+    /// The words that all of some lists permit: a word that they permit together is one of these, or has one of these
+    /// for a basename.
+    pub(super) fn common(all: &[Self]) -> impl Iterator<Item = &str> {
+        let words = all.iter().flat_map(|allowed| allowed.0.iter().map(|word| &**word));
+        words.filter(|word| all.iter().all(|allowed| allowed.lists_word(word)))
+    }
+
     /// Whether a word, or its basename, is listed.
     pub(super) fn lists_word(&self, word: &str) -> bool {
         self.lists(word) || self.lists(basename(word))

@@ -1,5 +1,8 @@
 //! Globs, in which `*` is the only metacharacter.
 
+use std::borrow::Cow;
+use std::iter;
+
 use memchr::memmem;
 
 use super::names::NameSet;
@@ -20,6 +23,33 @@ impl Glob {
         let (middle, suffix) = rest.rsplit_once('*').unwrap_or(("", rest));
         let middle = middle.split('*').filter(|part| !part.is_empty()).map(Box::from).collect();
         Some(Self { prefix: prefix.into(), middle, suffix: suffix.into() })
+    }
+
+    /// What matches any text that has these parts in order.
+    pub(super) fn of_parts(prefix: &str, middle: &[&str], suffix: &str) -> Self {
+        let middle = middle.iter().filter(|part| !part.is_empty()).map(|part| Box::from(*part)).collect();
+        Self { prefix: prefix.into(), middle, suffix: suffix.into() }
+    }
+
+    /// What stands before the first star, and all that stands behind it.
+    pub(super) fn parts(&self) -> (&str, String) {
+        (&self.prefix, self.middle.concat() + &self.suffix)
+    }
+
+    /// Some text that both match, if there is any: only their ends can contradict each other. Where they leave a
+    /// choice, it has a `filler`.
+    pub(super) fn common(&self, other: &Self, filler: &str) -> Option<String> {
+        let [mut prefix, mut suffix] = [&*self.prefix, &*self.suffix];
+        if other.prefix.len() > prefix.len() {
+            prefix = &other.prefix;
+        }
+        if other.suffix.len() > suffix.len() {
+            suffix = &other.suffix;
+        }
+        let fits = |glob: &Self| prefix.starts_with(&*glob.prefix) && suffix.ends_with(&*glob.suffix);
+        let middle = self.middle.iter().chain(&other.middle).map(|part| &**part);
+        let parts: Vec<_> = iter::once(prefix).chain(middle).chain([suffix]).collect();
+        (fits(self) && fits(other)).then(|| parts.join(filler))
     }
 
     /// Whether a name matches: prefix and suffix do not overlap, and the rest is found between them in order.
@@ -53,6 +83,22 @@ impl GlobSet {
                 self.names.insert(pattern.into());
             }
         }
+    }
+
+    /// Whether nothing can match.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.any && self.names.is_empty() && self.globs.is_empty()
+    }
+
+    /// The plain names.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// The patterns with a star.
+    pub(super) fn globs(&self) -> impl Iterator<Item = Cow<'_, Glob>> {
+        let any = self.any.then(|| Cow::Owned(Glob::of_parts("", &[], "")));
+        self.globs.iter().map(Cow::Borrowed).chain(any)
     }
 
     pub(super) fn matches(&self, name: &str) -> bool {
@@ -123,6 +169,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_two_globs_have_in_common_both_match(
+            one in "[abx]{0,2}[*][ab*]{0,4}",
+            other in "[abx]{0,2}[*][ab*]{0,4}",
+            name in "[ab]{0,8}",
+        ) {
+            let [one, other] = [one, other].map(|pattern| Glob::new(&pattern).unwrap());
+            let common = one.common(&other, "x");
+            prop_assert!(common.as_ref().is_none_or(|text| one.matches(text) && other.matches(text)), "{:?}", common);
+            prop_assert!(common.is_some() || !one.matches(&name) || !other.matches(&name));
+        }
+
         #[test]
         fn globs_match_by_the_textbook(pattern in "[ab*]{0,8}", name in "[ab]{0,10}") {
             prop_assert_eq!(matches(&pattern, &name), reference(pattern.as_bytes(), name.as_bytes()));

@@ -30,6 +30,7 @@ mod decision;
 mod error;
 mod glob;
 mod lint;
+mod listing;
 mod names;
 mod uri;
 
@@ -39,6 +40,7 @@ pub(crate) use self::decision::short;
 pub use self::decision::{Decision, Denied};
 pub use self::error::{ConfigError, ConfigProblem};
 pub use self::lint::{Lint, LintKind};
+pub(crate) use self::listing::Listed;
 
 #[cfg(test)]
 mod tests;

@@ -200,7 +200,7 @@ fn another_dialect_reads_for_itself() {
         }
     }
     let same = |head, body| (head, body);
-    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     stacked(&mcp(), same, &mcp().with_dialect(Mcp::new()), post_text(call)).passed("two values of one dialect");
     let exchange = stacked(&mcp(), same, &plain(), post_text(call));
     exchange.refused("plain inside", 403, "1", 403, "policy.tool_not_allowed");

@@ -248,7 +248,6 @@ fn plumbing_and_replies_pass_for_a_known_role_only() {
     for (name, body, id) in [
         ("ping", message("1", "ping", "{}"), Some("1")),
         ("initialize", message("1", "initialize", r#"{"protocolVersion":"2025-11-25"}"#), Some("1")),
-        ("a list", message("1", "tools/list", "{}"), Some("1")),
         ("TH-043 a notification", notification("notifications/cancelled", r#"{"requestId":1}"#), None),
         ("TH-045 a reply", r#"{"jsonrpc":"2.0","id":1,"result":{"x":1}}"#.to_owned(), None),
         ("an error", r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}"#.to_owned(), None),

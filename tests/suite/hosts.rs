@@ -175,13 +175,15 @@ async fn middleware_of_axum_sits_in_the_same_builder() {
     assert_eq!(send(router, request).await.0, StatusCode::OK);
 }
 
+const EVENT: &str = "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n";
+
 #[tokio::test]
 async fn a_stream_of_events_and_its_end_pass_through_axum() {
-    let handler = get(|| async { ([("content-type", "text/event-stream")], "data: 1\n\n") }).delete(|| async {});
+    let handler = get(|| async { ([("content-type", "text/event-stream")], EVENT) }).delete(|| async {});
     let router = Router::new().route("/mcp", handler).layer(mcp());
     let mut request = to("/mcp", String::new());
     *request.method_mut() = Method::GET;
-    assert_eq!(send(router.clone(), request).await, (StatusCode::OK, "data: 1\n\n".to_owned()));
+    assert_eq!(send(router.clone(), request).await, (StatusCode::OK, EVENT.to_owned()));
     let mut request = to("/mcp", String::new());
     *request.method_mut() = Method::DELETE;
     assert_eq!(send(router.clone(), request).await.0, StatusCode::OK);

@@ -304,7 +304,7 @@ fn a_body_that_cannot_be_moved_is_received_where_it_is() {
 fn everything_is_send_and_sync_where_its_parts_are() {
     fn thread_safe<T: Send + Sync>() {}
     fn sends<T: Send>() {}
-    fn nameable<S, B>(future: ResponseFuture<S, B>) -> ResponseFuture<S, B>
+    fn nameable<S, B, R>(future: ResponseFuture<S, B, R>) -> ResponseFuture<S, B, R>
     where
         S: Service<Request<RequestBody<B>>>,
     {
@@ -312,12 +312,12 @@ fn everything_is_send_and_sync_where_its_parts_are() {
     }
     thread_safe::<ArgumentAllowlistLayer>();
     thread_safe::<ArgumentAllowlistService<Slow>>();
-    thread_safe::<ResponseFuture<Slow, Empty<Bytes>>>();
-    thread_safe::<ResponseFuture<Slow, Script>>();
+    thread_safe::<ResponseFuture<Slow, Empty<Bytes>, Empty<Bytes>>>();
+    thread_safe::<ResponseFuture<Slow, Script, Script>>();
     thread_safe::<RequestBody<Empty<Bytes>>>();
     thread_safe::<ResponseBody<Empty<Bytes>>>();
     // Axum's bodies are Send and not Sync.
-    sends::<ResponseFuture<Slow, axum::body::Body>>();
+    sends::<ResponseFuture<Slow, axum::body::Body, axum::body::Body>>();
     sends::<ResponseBody<axum::body::Body>>();
     thread_safe::<Denial>();
     thread_safe::<tower_toolgate::message::Inspection>();

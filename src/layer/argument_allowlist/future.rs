@@ -7,43 +7,46 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::header::UPGRADE;
 use http::request::Parts;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::gate::Gate;
 use super::judge::{Admitted, Passage};
+use super::pass::{Passed, Waiting};
 use crate::http::{Admission, Collect, RequestBody, ResponseBody};
+use crate::response::Gather;
 
 pin_project! {
     /// The future of [`ArgumentAllowlistService`](super::ArgumentAllowlistService).
     #[must_use = "futures do nothing unless polled"]
-    pub struct ResponseFuture<S, B>
+    pub struct ResponseFuture<S, B, R>
     where
         S: Service<Request<RequestBody<B>>>,
     {
         gate: Arc<Gate>,
         #[pin]
-        state: State<S, S::Future, B>,
+        state: State<S, S::Future, B, R>,
     }
 }
 
 pin_project! {
     #[project = StateProjection]
-    enum State<S, F, B> {
+    enum State<S, F, B, R> {
         /// Nothing is forwarded.
         Answer { response: Option<Response<Bytes>> },
         /// The inner service has the request.
-        Forward { #[pin] future: F, passage: Passage },
+        Forward { #[pin] future: F, passage: Option<Passage> },
+        /// The response's body is being received.
+        Gather { #[pin] gather: Gather<R>, waiting: Option<(Waiting, Passage)> },
         /// The body is being received. The head and the ready service wait for it.
         Receive { #[pin] collect: Collect<B>, waiting: Option<(Parts, S)>, admission: Admission },
     }
 }
 
-impl<S, B, R> ResponseFuture<S, B>
+impl<S, B, R> ResponseFuture<S, B, R>
 where
     S: Service<Request<RequestBody<B>>, Response = Response<R>>,
     B: Body<Data = Bytes>,
@@ -52,7 +55,8 @@ where
         let (head, body) = request.into_parts();
         let state = match gate.admit(&head) {
             Ok(Admitted::Forward(passage)) => {
-                State::Forward { future: ready.call(Request::from_parts(head, RequestBody::unread(body))), passage }
+                let future = ready.call(Request::from_parts(head, RequestBody::unread(body)));
+                State::Forward { future, passage: Some(passage) }
             }
             Ok(Admitted::Receive(admission)) => {
                 let collect = Collect::new(body, gate.limits(&head, admission));
@@ -64,7 +68,7 @@ where
     }
 }
 
-impl<S, B, R> Future for ResponseFuture<S, B>
+impl<S, B, R> Future for ResponseFuture<S, B, R>
 where
     S: Service<Request<RequestBody<B>>, Response = Response<R>>,
     B: Body<Data = Bytes>,
@@ -84,7 +88,18 @@ where
                 }
                 StateProjection::Forward { future, passage } => {
                     let response = ready!(future.poll(cx))?;
-                    return Poll::Ready(Ok(this.gate.pass(response, passage)));
+                    #[expect(clippy::expect_used, reason = "the contract of Future")]
+                    let passage = passage.take().expect("polled after completion");
+                    match this.gate.pass(response, &passage) {
+                        Passed::Done(response) => return Poll::Ready(Ok(response)),
+                        Passed::Gather(gather, waiting) => State::Gather { gather, waiting: Some((*waiting, passage)) },
+                    }
+                }
+                StateProjection::Gather { gather, waiting } => {
+                    let gathered = ready!(gather.poll(cx));
+                    #[expect(clippy::expect_used, reason = "the contract of Future")]
+                    let (waiting, passage) = waiting.take().expect("polled after completion");
+                    return Poll::Ready(Ok(this.gate.finish(gathered, waiting, &passage)));
                 }
                 StateProjection::Receive { collect, waiting, admission } => {
                     let received = ready!(collect.poll(cx));
@@ -92,23 +107,14 @@ where
                     let (head, mut ready) = waiting.take().expect("polled after completion");
                     let unread = received.as_ref().is_err_and(|lost| lost.unread);
                     match this.gate.decide(head, received, *admission) {
-                        Ok((request, passage)) => State::Forward { future: ready.call(request), passage },
+                        Ok((request, passage)) => {
+                            State::Forward { future: ready.call(request), passage: Some(passage) }
+                        }
                         Err(denial) => State::Answer { response: Some(this.gate.answer_unread(&denial, unread)) },
                     }
                 }
             };
             this.state.set(next);
         }
-    }
-}
-
-impl Gate {
-    /// Hands on the inner service's response, unless it leaves the protocol.
-    fn pass<R>(&self, response: Response<R>, passage: &Passage) -> Response<ResponseBody<R>> {
-        let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-        if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
-            return self.answer(&self.refuse_switch(&passage.requester)).map(ResponseBody::answer);
-        }
-        response.map(ResponseBody::inner)
     }
 }

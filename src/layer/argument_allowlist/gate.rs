@@ -15,6 +15,7 @@ use crate::observe::OnDecision;
 use crate::policy::Policy;
 
 const MAX_BODY_BYTES: usize = 4 << 20;
+const MAX_LIST_BYTES: usize = 16 << 20;
 
 #[derive(Clone)]
 pub(super) struct Gate {
@@ -29,6 +30,8 @@ pub(super) struct Gate {
     pub(super) digest_key: Option<crate::observe::DigestKey>,
     pub(super) upgrades: Vec<Box<str>>,
     pub(super) shadow: bool,
+    /// What a list, or an event that may be one, may have in bytes.
+    pub(super) max_list_bytes: usize,
 }
 
 /// What requests speak.
@@ -54,6 +57,7 @@ impl Gate {
             digest_key: None,
             upgrades: Vec::new(),
             shadow: false,
+            max_list_bytes: MAX_LIST_BYTES,
         }
     }
 

@@ -1,8 +1,8 @@
 //! The decisions of a gate about one request.
 
-use http::Request;
-use http::header::{HeaderValue, UPGRADE};
+use http::header::{ACCEPT_ENCODING, HeaderValue, UPGRADE};
 use http::request::Parts;
+use http::{Method, Request};
 
 use super::gate::{Gate, Protocol};
 use super::tell::Caller;
@@ -15,6 +15,7 @@ use crate::json::Arguments;
 use crate::message::{Call, Era, IdSalvage, Inspection, Message, MessageKind, Mirror, ReadError};
 use crate::observe::Outcome;
 use crate::policy::Decision;
+use crate::response::{ListRule, Watch};
 
 /// What happens to a request whose head is accepted.
 pub(super) enum Admitted {
@@ -29,6 +30,26 @@ pub(super) struct Passage {
     pub(super) requester: Requester,
     /// The protocols that it asked to switch to, all of which are allowed.
     pub(super) upgrade: Option<HeaderValue>,
+    pub(super) watch: Watch,
+    pub(super) rules: Rules,
+}
+
+/// Where the rules for lists are found once the response is there.
+pub(super) enum Rules {
+    /// In the context's plan, to which inner layers may have added.
+    Planned(Context),
+    Own(ListRule),
+    None,
+}
+
+impl Rules {
+    pub(super) fn take(&self) -> Vec<ListRule> {
+        match self {
+            Self::Planned(context) => context.plan().take(),
+            Self::Own(rule) => vec![rule.clone()],
+            Self::None => Vec::new(),
+        }
+    }
 }
 
 impl Gate {
@@ -72,10 +93,15 @@ impl Gate {
             Admission::Bodiless => {
                 Mirror::check_bodiless(&head.headers)
                     .map_err(|error| self.refuse(&head, DenialKind::Header(error), None))?;
-                self.judge_head(&head, &Call::Plumbing { method: head.method.as_str().into() })?
+                let passage = self.judge_head(&head, &Call::Plumbing { method: head.method.as_str().into() })?;
+                self.watch_stream(&head, passage)
             }
             Admission::Read => self.judge_body(&mut head, &collected)?,
         };
+        if passage.watch != Watch::Nothing {
+            // What comes back is to be read, not inflated.
+            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
         let Collected { bytes, trailers, hold } = collected;
         Ok((Request::from_parts(head, RequestBody::buffered(bytes, trailers, hold)), passage))
     }
@@ -93,7 +119,7 @@ impl Gate {
     fn judge_head(&self, head: &Parts, call: &Call<'_>) -> Result<Passage, Denial> {
         let caller = self.caller(head, Era::Legacy);
         let passage = Passage::new(head, None, caller.client());
-        let decision = self.policy.check_any(caller.roles.names(), caller.server, call);
+        let decision = self.policy.check_any(caller.roles.names(), caller.server.map(Server::as_str), call);
         let Decision::Deny(denied) = decision else {
             self.tell(&caller, None, Outcome::Allow, None);
             return Ok(passage);
@@ -103,19 +129,51 @@ impl Gate {
         if self.shadow { Ok(passage) } else { Err(denial) }
     }
 
+    /// On a stream that nobody asked a question for, lists are known by their shape.
+    fn watch_stream(&self, head: &Parts, passage: Passage) -> Passage {
+        if head.method != Method::GET || self.shadow {
+            return passage;
+        }
+        let rule = self.list_rule(&self.caller(head, Era::Legacy));
+        Passage { watch: Watch::Shapes, rules: Rules::Own(rule), ..passage }
+    }
+
+    fn list_rule(&self, caller: &Caller<'_>) -> ListRule {
+        ListRule { policy: self.policy.clone(), roles: caller.roles.clone(), server: caller.server.cloned() }
+    }
+
     fn judge_body(&self, head: &mut Parts, collected: &Collected) -> Result<Passage, Denial> {
-        let context = self.read(head, collected)?;
+        let (context, outermost) = self.read(head, collected)?;
         let inspection = context.inspection();
         let caller = self.caller(head, inspection.era());
         let denial = self.first_denial(&caller, inspection);
         self.tell_messages(&caller, inspection, denial.as_ref());
         match denial {
             Some(denial) if !self.shadow => Err(denial),
-            Some(_) | None => Ok(Passage::new(head, Some(inspection), caller.client())),
+            Some(_) | None => {
+                let passage = Passage::new(head, Some(inspection), caller.client());
+                Ok(self.watch(&caller, &context, outermost, passage))
+            }
         }
     }
 
-    fn read(&self, head: &mut Parts, collected: &Collected) -> Result<Context, Denial> {
+    /// Registers what is to be done with the response, if it is a list. The outermost layer does it.
+    fn watch(&self, caller: &Caller<'_>, context: &Context, outermost: bool, passage: Passage) -> Passage {
+        let mcp = matches!(&self.protocol, Protocol::JsonRpc(reading) if reading.dialect.rules().mcp_transport);
+        let watch = if mcp { Watch::of(context.inspection()) } else { Watch::Nothing };
+        if watch == Watch::Nothing {
+            return passage;
+        }
+        if !self.shadow {
+            context.plan().register(self.list_rule(caller));
+        }
+        if !outermost {
+            return passage;
+        }
+        Passage { watch, rules: Rules::Planned(context.clone()), ..passage }
+    }
+
+    fn read(&self, head: &mut Parts, collected: &Collected) -> Result<(Context, bool), Denial> {
         let Collected { bytes, trailers, hold } = collected;
         let refuse = |head: &Parts, kind| Err(self.refuse(head, kind, IdSalvage::of(bytes)));
         let Protocol::JsonRpc(reading) = &self.protocol else {
@@ -149,14 +207,14 @@ impl Gate {
 
     /// The denial of one message, if no role permits it whole.
     pub(super) fn denial(&self, caller: &Caller<'_>, message: &Message<'_>) -> Option<Denial> {
-        let permit = self.policy.permit(caller.roles.names(), caller.server, &message.calls());
+        let permit = self.policy.permit(caller.roles.names(), caller.server.map(Server::as_str), &message.calls());
         let (denied, at) = permit.err()?;
         let subject = message.calls().nth(at).map(|call| Subject::of(&call));
         Some(Denial::of_message(denied, message, subject.unwrap_or_default(), caller.client()))
     }
 
     fn caller<'a>(&'a self, head: &'a Parts, era: Era) -> Caller<'a> {
-        let server = self.server.as_ref().or_else(|| head.extensions.get()).map(Server::as_str);
+        let server = self.server.as_ref().or_else(|| head.extensions.get());
         Caller { head: Some(head), roles: self.roles.roles(head), server, era }
     }
 
@@ -173,7 +231,8 @@ impl Gate {
 impl Passage {
     fn new(head: &Parts, inspection: Option<&Inspection>, client: Client) -> Self {
         let requester = Requester::new(inspection.cloned(), client.streamable);
-        Self { requester, upgrade: head.headers.get(UPGRADE).cloned() }
+        let upgrade = head.headers.get(UPGRADE).cloned();
+        Self { requester, upgrade, watch: Watch::Nothing, rules: Rules::None }
     }
 
     /// Whether a response that switches to a protocol is an answer to what was asked for.

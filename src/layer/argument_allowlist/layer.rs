@@ -62,6 +62,12 @@ impl ArgumentAllowlistLayer {
         self.set(|gate| gate.limits.bytes = bytes.min(MAX_LENGTH))
     }
 
+    /// Sets what a response that is a list, or one event of a stream that is read for lists, may have in bytes. The
+    /// default is 16 MiB.
+    pub fn with_max_list_bytes(self, bytes: usize) -> Self {
+        self.set(|gate| gate.max_list_bytes = bytes.min(MAX_LENGTH))
+    }
+
     /// Sets a bound on all bytes that are being buffered, shared with whoever has a clone of it.
     pub fn with_budget(self, budget: BufferBudget) -> Self {
         self.set(|gate| gate.limits.budget = Some(budget))

@@ -22,8 +22,22 @@
 //! Under gRPC ([`ArgumentAllowlistLayer::grpc`]) only the first holds as it stands; the second is a POST of a type that
 //! starts with `application/grpc`, to a path of a service and a method in plain letters; and the last is about that.
 //!
-//! Then the inner service is called once, with the same head and the very bytes that were read, and its response is
-//! handed on as it is.
+//! Then the inner service is called once, with the same head and the very bytes that were read. Its response is handed
+//! on as it is, unless it is a list.
+//!
+//! # Lists agree with calls
+//!
+//! Under MCP the answers to `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` lose what no
+//! role of the caller may use in any way, in JSON and in streams of events; on the stream of a GET lists are known by
+//! their shape. A tool whose calls depend on arguments is listed if some arguments would pass. Nothing else changes:
+//! entries are cut out of the bytes, and order, cursors, unknown members and the text of numbers stay. A modern list
+//! is marked as private, `Content-Length` is corrected, and what says something of the bytes (`ETag`, `Digest` and the
+//! like) is dropped. Such requests ask for the coding `identity`.
+//!
+//! What cannot be read exactly (no JSON, no list, two members of one name where it matters, a coding, another media
+//! type, more than [the limit](ArgumentAllowlistLayer::with_max_list_bytes)) is never handed on: the caller gets an error
+//! with the request's id, a stream ends with it, and on a GET's stream the event is dropped. Events go on one by one,
+//! each before the next arrives. Of several gates the outermost does what all of them want, in one reading.
 //!
 //! # What a refusal looks like
 //!
@@ -38,8 +52,8 @@
 //!   let the tool execute without one.
 //! - A rule on an argument that may be omitted fails open when it is; [`Policy::lints`](crate::policy::Policy::lints)
 //!   says so.
-//! - What the tool itself does, and what comes back: responses are not read by this layer. In particular lists such as
-//!   that of `tools/list` still name what a role may not call.
+//! - What the tool itself does, and what comes back: of responses only lists are read.
+//! - A list only discloses: each call is judged by itself, whatever a list said.
 //! - `Mcp-Param-*` headers are passed on: what they mirror, only the tool's schema says. Repeated ones are refused.
 //! - Routes that do not lead through it. Wrap the finished router; `route_layer` does not cover fallbacks.
 //! - Upgrades that are allowed by name: what is said after the switch is not read.
@@ -115,6 +129,7 @@ mod future;
 mod gate;
 mod judge;
 mod layer;
+mod pass;
 mod service;
 mod tell;
 

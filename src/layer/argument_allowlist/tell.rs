@@ -12,7 +12,7 @@ use crate::observe::{DecisionEvent, Outcome};
 pub(super) struct Caller<'a> {
     pub(super) head: Option<&'a Parts>,
     pub(super) roles: Roles,
-    pub(super) server: Option<&'a str>,
+    pub(super) server: Option<&'a Server>,
     pub(super) era: Era,
 }
 
@@ -59,11 +59,10 @@ impl Gate {
         }
     }
 
-    /// Refuses, and tells of, a switch of protocols that nobody asked for. The request's head is the inner service's.
-    pub(super) fn refuse_switch(&self, requester: &Requester) -> Denial {
-        let denial = requester.denial(UpstreamFault::SwitchedProtocols);
-        let server = self.server.as_ref().map(Server::as_str);
-        let caller = Caller { head: None, roles: Roles::NONE, server, era: Era::Legacy };
+    /// Refuses, and tells of, a response. The request's head is the inner service's.
+    pub(super) fn refuse_response(&self, requester: &Requester, fault: UpstreamFault) -> Denial {
+        let denial = requester.denial(fault);
+        let caller = Caller { head: None, roles: Roles::NONE, server: self.server.as_ref(), era: Era::Legacy };
         let message = requester.inspection().and_then(|inspection| inspection.messages().next());
         self.tell(&caller, message, Outcome::Deny, Some(&denial));
         denial
@@ -83,7 +82,7 @@ impl Gate {
             message,
             head: caller.head,
             roles: &caller.roles,
-            server: caller.server,
+            server: caller.server.map(Server::as_str),
             #[cfg(feature = "digest")]
             policy: &self.policy,
             #[cfg(feature = "digest")]

@@ -86,9 +86,14 @@ async fn clients_see_allowed_and_denied_calls_of_the_everything_server() {
         assert!(step(&steps, "echo", 2)["text"].as_str().unwrap().contains("again"), "{client:?} {steps:?}");
         assert_eq!(step(&steps, "close", 0)["ok"], true, "{client:?} {steps:?}");
 
+        assert_eq!(step(&steps, "list", 0)["tools"], serde_json::json!(["echo"]), "{client:?} {steps:?}");
+
         let steps = client.steps(&peers, &url, "k-admin", &calls[2..4]).await;
+        let all = step(&steps, "list", 0)["tools"].as_array().unwrap();
+        assert!(all.len() > 5 && all.contains(&"echo".into()), "{client:?} {steps:?}");
         assert!(step(&steps, "echo", 0)["text"].as_str().unwrap().contains("secret stuff"), "{client:?} {steps:?}");
         let steps = client.steps(&peers, &url, "k-nobody", &calls[..2]).await;
+        assert_eq!(step(&steps, "list", 0)["tools"], serde_json::json!([]), "{client:?} {steps:?}");
         assert_denied(client, step(&steps, "echo", 0), "policy.tool_not_allowed");
     }
 }
@@ -101,6 +106,7 @@ async fn clients_of_both_eras_see_allowed_and_denied_calls_of_the_python_server(
     let calls = ["test_simple_text", "{}", "test_error_handling", "{}", "test_simple_text", "{}"];
     for client in LEGACY.into_iter().chain(MODERN) {
         let steps = client.steps(&peers, &url, "k-reader", &calls).await;
+        assert_eq!(step(&steps, "list", 0)["tools"], serde_json::json!(["test_simple_text"]), "{client:?} {steps:?}");
         assert_eq!(step(&steps, "test_simple_text", 0)["ok"], true, "{client:?} {steps:?}");
         assert_denied(client, step(&steps, "test_error_handling", 0), "policy.tool_not_allowed");
         assert_eq!(step(&steps, "test_simple_text", 1)["ok"], true, "{client:?} {steps:?}");

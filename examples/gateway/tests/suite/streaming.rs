@@ -94,8 +94,8 @@ fn a_client_that_leaves_in_mid_stream_ends_the_servers_connection() {
         let mut client = gateway.connect();
         client.send(request.bytes());
         let (_, mut server) = stage.next();
-        server.send(format!("{HEAD}\r\n{}", chunk("data: 1\n\n")));
-        client.until(b"data: 1\n\n").unwrap();
+        server.send(format!("{HEAD}\r\n{}", chunk("data: {}\n\n")));
+        client.until(b"data: {}\n\n").unwrap();
         drop(client);
         server.ended();
     }

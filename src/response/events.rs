@@ -1,0 +1,286 @@
+//! The events of a `text/event-stream`, as WHATWG HTML, section 9.2, defines it.
+
+use std::error::Error;
+use std::{fmt, mem};
+
+use bytes::Bytes;
+use memchr::memchr2;
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+const CR: u8 = b'\r';
+const LF: u8 = b'\n';
+
+/// Splits a byte stream of `text/event-stream` into events, each as soon as it is complete.
+///
+/// No byte is read twice, and none is held that could go: an event goes with the CR that ends it, and so does a comment that
+/// may be a keep-alive. Where the pieces end does not depend on how the bytes are chunked, but for the LF of such a CR.
+#[derive(Debug)]
+pub(crate) struct Splitter {
+    limit: usize,
+    /// What earlier chunks had of the next piece.
+    held: Vec<u8>,
+    chunk: Bytes,
+    /// How much of the chunk has been read in search of the next piece's end.
+    read: usize,
+    line: Line,
+    /// The piece has a line that is not a comment.
+    fields: bool,
+    /// The last byte was a CR, so that a LF adds nothing to it.
+    after_cr: bool,
+    /// No piece has been given out.
+    first: bool,
+    failed: bool,
+}
+
+/// What is known of the line that is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// The first of the stream, with so many bytes of a byte order mark.
+    Bom(usize),
+    Blank,
+    Comment,
+    Field,
+}
+
+/// An event is longer than the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an event of the stream is too long")
+    }
+}
+
+impl Error for TooLong {}
+
+impl Splitter {
+    /// One event may have `limit` bytes, those of its end included. The LF of a last CRLF is free: it may come too late to count.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            held: Vec::new(),
+            chunk: Bytes::new(),
+            read: 0,
+            line: Line::Bom(0),
+            fields: false,
+            after_cr: false,
+            first: true,
+            failed: false,
+        }
+    }
+
+    /// Takes in the next bytes. Nothing is copied here if [`next`](Self::next) has given all that it had.
+    pub(crate) fn push(&mut self, chunk: Bytes) {
+        if self.failed {
+            return;
+        }
+        self.chunk = if self.chunk.is_empty() { chunk } else { [&*self.chunk, &*chunk].concat().into() };
+    }
+
+    /// The next event, in order; none if more bytes are needed, and none ever after an error.
+    pub(crate) fn next(&mut self) -> Option<Result<Event, TooLong>> {
+        let end = self.read_piece();
+        if self.held.len() + end.unwrap_or(self.read) > self.limit {
+            (self.held, self.chunk, self.read, self.failed) = (Vec::new(), Bytes::new(), 0, true);
+            return Some(Err(TooLong));
+        }
+        self.read = 0;
+        let Some(mut end) = end else {
+            let rest = mem::take(&mut self.chunk);
+            self.hold(&rest);
+            return None;
+        };
+        if self.after_cr && self.chunk.get(end) == Some(&LF) {
+            self.after_cr = false;
+            end += 1;
+        }
+        Some(Ok(self.cut(end)))
+    }
+
+    /// What is left at the end of the stream: an event without its end, which clients discard.
+    #[cfg(test)]
+    pub(crate) fn finish(mut self) -> Option<Bytes> {
+        let left = if self.held.is_empty() {
+            self.chunk
+        } else {
+            self.held.extend_from_slice(&self.chunk);
+            self.held.into()
+        };
+        (!left.is_empty()).then_some(left)
+    }
+
+    /// Reads on to the end of the piece: its offset in the chunk.
+    fn read_piece(&mut self) -> Option<usize> {
+        while let Some(&byte) = self.chunk.get(self.read) {
+            let at_start = self.read == 0 && self.held.is_empty();
+            let after_cr = mem::replace(&mut self.after_cr, byte == CR);
+            self.read += 1;
+            let ended = match byte {
+                // The piece before this one went without it.
+                LF if after_cr => at_start,
+                CR | LF => self.end_line(),
+                _ => {
+                    self.continue_line(byte);
+                    false
+                }
+            };
+            if ended {
+                return Some(self.read);
+            }
+        }
+        None
+    }
+
+    fn continue_line(&mut self, byte: u8) {
+        self.line = match self.line {
+            Line::Bom(matched) if BOM.get(matched) == Some(&byte) => {
+                if matched + 1 == BOM.len() {
+                    Line::Blank
+                } else {
+                    Line::Bom(matched + 1)
+                }
+            }
+            Line::Bom(0) | Line::Blank if byte == b':' => Line::Comment,
+            Line::Bom(_) | Line::Blank => Line::Field,
+            line @ (Line::Comment | Line::Field) => line,
+        };
+        if matches!(self.line, Line::Comment | Line::Field) {
+            let rest = self.chunk.get(self.read..).unwrap_or_default();
+            self.read += memchr2(CR, LF, rest).unwrap_or(rest.len());
+        }
+    }
+
+    /// Whether the piece ends with this line.
+    fn end_line(&mut self) -> bool {
+        let ended = match mem::replace(&mut self.line, Line::Blank) {
+            Line::Bom(0) | Line::Blank => true,
+            Line::Comment => !self.fields,
+            Line::Bom(_) | Line::Field => false,
+        };
+        self.fields = !ended;
+        ended
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        let needed = self.held.len() + bytes.len();
+        if needed > self.held.capacity() {
+            // Doubled like any vector, but not beyond what an event may have.
+            let capacity = self.held.capacity().saturating_mul(2).min(self.limit).max(needed);
+            self.held.reserve_exact(capacity - self.held.len());
+        }
+        self.held.extend_from_slice(bytes);
+    }
+
+    fn cut(&mut self, end: usize) -> Event {
+        let mut raw = self.chunk.split_to(end);
+        if !self.held.is_empty() {
+            self.hold(&raw);
+            raw = mem::take(&mut self.held).into();
+        }
+        let bom = mem::take(&mut self.first) && raw.starts_with(BOM);
+        Event { raw, start: if bom { BOM.len() } else { 0 } }
+    }
+}
+
+/// A piece of the stream, as it came: an event with the blank line that ends it, a comment ahead of any field,
+/// a blank line without an event, or the late LF of a CR that has gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    raw: Bytes,
+    /// Where the first line starts: behind a byte order mark.
+    start: usize,
+}
+
+impl Event {
+    /// Exactly the bytes that came.
+    pub(crate) fn raw(&self) -> &Bytes {
+        &self.raw
+    }
+
+    /// The data lines, joined by LF; none if there is no data field. A single line is a slice, not a copy.
+    pub(crate) fn data(&self) -> Option<Bytes> {
+        let mut values = self.lines().filter_map(TextLine::data);
+        let first = values.next()?;
+        let Some(second) = values.next() else { return Some(self.raw.slice_ref(first)) };
+        let mut joined = Vec::with_capacity(self.raw.len());
+        joined.extend_from_slice(first);
+        for value in [second].into_iter().chain(values) {
+            joined.push(LF);
+            joined.extend_from_slice(value);
+        }
+        Some(joined.into())
+    }
+
+    /// The same event with other data, as many lines as it takes, where the first data line was. All other lines stay as they are.
+    /// Without a data field there is nothing to replace.
+    pub(crate) fn with_data(&self, data: &[u8]) -> Bytes {
+        let mut edited = Vec::with_capacity(self.raw.len() + data.len());
+        edited.extend_from_slice(self.raw.get(..self.start).unwrap_or_default());
+        let mut replaced = false;
+        for line in self.lines() {
+            if line.data().is_none() {
+                // With the data line between them gone, a CR and a blank line's LF would be one line end.
+                if edited.last() == Some(&CR) && line.text.is_empty() && line.end.first() == Some(&LF) {
+                    edited.push(LF);
+                }
+                line.write(&mut edited);
+            } else if !mem::replace(&mut replaced, true) {
+                lines(data).for_each(|new| TextLine { end: line.end, ..new }.write_data(&mut edited));
+            }
+        }
+        edited.into()
+    }
+
+    fn lines(&self) -> impl Iterator<Item = TextLine<'_>> {
+        lines(self.raw.get(self.start..).unwrap_or_default())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct TextLine<'a> {
+    text: &'a [u8],
+    end: &'a [u8],
+}
+
+/// All lines; the last is what comes behind the last line end, be it nothing.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = TextLine<'_>> {
+    let mut rest = Some(bytes);
+    std::iter::from_fn(move || {
+        let (text, behind) =
+            rest.and_then(|rest| rest.split_at_checked(memchr2(CR, LF, rest).unwrap_or(rest.len())))?;
+        let end = match behind {
+            [CR, LF, ..] => 2,
+            [_, ..] => 1,
+            [] => 0,
+        };
+        let (end, behind) = behind.split_at_checked(end)?;
+        rest = (!end.is_empty()).then_some(behind);
+        Some(TextLine { text, end })
+    })
+}
+
+impl<'a> TextLine<'a> {
+    /// The value, if it is a data field.
+    fn data(self) -> Option<&'a [u8]> {
+        match self.text.strip_prefix(b"data")? {
+            [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
+            // Still a part of the line, as `slice_ref` wants it.
+            empty @ [] => Some(empty),
+            _ => None,
+        }
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.text);
+        out.extend_from_slice(self.end);
+    }
+
+    fn write_data(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"data: ");
+        self.write(out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

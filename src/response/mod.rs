@@ -1,0 +1,15 @@
+//! Responses: lists that agree with what may be called.
+//!
+//! Layers register what they want done in the request's context; the outermost does it, in one pass over the
+//! response. What need not be read is handed on as it comes.
+
+mod body;
+mod edit;
+mod events;
+mod gather;
+mod lists;
+mod plan;
+
+pub(crate) use self::body::EventBody;
+pub(crate) use self::gather::{Gather, Gathered};
+pub(crate) use self::plan::{ListRule, Plan, Watch};
