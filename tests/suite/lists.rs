@@ -11,7 +11,7 @@ use tower_toolgate::policy::{ArgumentAllowlist, Policy, PolicyConfig, RoleConfig
 use super::support::*;
 
 /// A role that may use some of everything.
-fn gate() -> ArgumentAllowlistLayer {
+pub(crate) fn gate() -> ArgumentAllowlistLayer {
     gate_for(RoleConfig::new("analyst").with_allow(["echo", "run_*"]).with_deny(["run_secret"]))
 }
 
@@ -24,7 +24,7 @@ fn gate_for(role: RoleConfig) -> ArgumentAllowlistLayer {
     ArgumentAllowlistLayer::new(Policy::new(&PolicyConfig::new().with_role(role)).unwrap())
 }
 
-fn ask(method: &str) -> Request<Full<Bytes>> {
+pub(crate) fn ask(method: &str) -> Request<Full<Bytes>> {
     post_text(format!(r#"{{"jsonrpc":"2.0","id":"q-1","method":"{method}"}}"#))
 }
 
@@ -37,11 +37,11 @@ fn events(body: &str) -> Response<Full<Bytes>> {
     Response::builder().header("content-type", "text/event-stream").body(Full::from(body.to_owned())).unwrap()
 }
 
-const TOOLS: &str = r#"{"jsonrpc":"2.0","id":"q-1","result":{ "tools" : [ {"name":"echo","x":9007199254740993}, {"name":"rm"} ,{"n\u0061me":"run_query","y":[1e400,-0.0]},{"name":"run_secret"},{"name":"run_never"}], "nextCursor":"c","more":{"a":1,"a":2}}}"#;
-const SEEN: &str = r#"{"jsonrpc":"2.0","id":"q-1","result":{ "tools" : [ {"name":"echo","x":9007199254740993}, {"n\u0061me":"run_query","y":[1e400,-0.0]}], "nextCursor":"c","more":{"a":1,"a":2}}}"#;
+pub(crate) const TOOLS: &str = r#"{"jsonrpc":"2.0","id":"q-1","result":{ "tools" : [ {"name":"echo","x":9007199254740993}, {"name":"rm"} ,{"n\u0061me":"run_query","y":[1e400,-0.0]},{"name":"run_secret"},{"name":"run_never"}], "nextCursor":"c","more":{"a":1,"a":2}}}"#;
+pub(crate) const SEEN: &str = r#"{"jsonrpc":"2.0","id":"q-1","result":{ "tools" : [ {"name":"echo","x":9007199254740993}, {"n\u0061me":"run_query","y":[1e400,-0.0]}], "nextCursor":"c","more":{"a":1,"a":2}}}"#;
 
 /// The same but for blanks, which may go with what stood between them.
-fn dense(text: &str) -> String {
+pub(crate) fn dense(text: &str) -> String {
     text.replace([' ', '\n'], "")
 }
 
