@@ -108,6 +108,22 @@ fn on_a_stream_without_a_question_lists_are_known_by_their_shape() {
 }
 
 #[test]
+fn the_endpoint_of_the_oldest_transport_passes() {
+    let get = || {
+        let mut request = post_text("");
+        *request.method_mut() = Method::GET;
+        request
+    };
+    let endpoint = "event: endpoint\ndata: /messages?session=1\n\n";
+    let exchange = answered(&gate(), get(), events(&format!("{endpoint}event: message\ndata: {TOOLS}\n\n")));
+    assert_eq!(dense(exchange.text()), dense(&format!("{endpoint}event: message\ndata: {SEEN}\n\n")));
+    for hidden in ["/*x*/", "//x\ndata: ", "\u{a0}", "\u{feff}", "x"] {
+        let exchange = answered(&gate(), get(), events(&format!(": hi\n\ndata: {hidden}{TOOLS}\n\n")));
+        assert!(!exchange.text().contains("run_secret"), "{hidden:?}: {}", exchange.text());
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_never_passed() {
     let plain = |status: u16, media: &str, body: &str| {
         let response = Response::builder().status(status).header("content-type", media);
