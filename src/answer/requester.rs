@@ -115,6 +115,11 @@ impl Requester {
         Denial::new(DenialKind::Upstream(fault), self.addressee(), client)
     }
 
+    /// Whether they speak the streamable transport.
+    pub(crate) fn is_streamable(&self) -> bool {
+        self.streamable
+    }
+
     fn addressee(&self) -> Addressee {
         let Some(inspection) = &self.inspection else { return Addressee::Unknown };
         let requests = inspection.messages().filter(|message| message.kind() == MessageKind::Request);

@@ -90,6 +90,36 @@ impl Context {
     }
 }
 
+/// What the layers of one stack share about a request without a body, for the sake of its response.
+#[derive(Clone, Debug)]
+pub(crate) struct StreamContext(Arc<Stream>);
+
+#[derive(Debug)]
+struct Stream {
+    method: Method,
+    uri: Uri,
+    plan: Plan,
+}
+
+impl StreamContext {
+    /// The context that the request carries, if it was made for it; else a new one, which it carries from now on.
+    /// With whether it is new: whoever made it runs its plan.
+    pub(crate) fn of(head: &mut Parts) -> (Self, bool) {
+        let carried = head.extensions.get::<Self>();
+        if let Some(context) = carried.filter(|Self(of)| of.method == head.method && of.uri == head.uri) {
+            return (context.clone(), false);
+        }
+        let (method, uri, plan) = (head.method.clone(), head.uri.clone(), Plan::default());
+        let context = Self(Arc::new(Stream { method, uri, plan }));
+        head.extensions.insert(context.clone());
+        (context, true)
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.0.plan
+    }
+}
+
 impl Inspection {
     /// The inspection of the request that these extensions belong to, if a gate has read it.
     ///

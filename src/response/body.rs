@@ -1,6 +1,7 @@
 //! A stream of events, each of which is read, changed if need be, and sent on before the next arrives.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -14,6 +15,28 @@ use super::plan::{ListRule, Watch};
 /// How many events, or frames without one, are read before others have a turn.
 const STEPS_PER_POLL: usize = 256;
 
+/// What becomes of an event that cannot be read.
+pub(crate) struct Failure {
+    /// The message that ends the stream; empty where nobody waits for one.
+    pub(crate) error: Bytes,
+    /// Tells of each.
+    pub(crate) tell: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl Failure {
+    fn tell(&self) {
+        if let Some(tell) = &self.tell {
+            tell();
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Failure").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
 pin_project! {
     /// The events of a body as they may be handed on.
     #[derive(Debug)]
@@ -23,17 +46,16 @@ pin_project! {
         splitter: Splitter,
         watch: Watch,
         rules: Vec<ListRule>,
-        // The message that ends the stream where an event cannot be read.
-        error: Bytes,
+        failure: Failure,
         ready: VecDeque<Bytes>,
         ended: bool,
     }
 }
 
 impl<R: Body<Data = Bytes>> EventBody<R> {
-    pub(crate) fn new(body: R, limit: usize, watch: Watch, rules: Vec<ListRule>, error: Bytes) -> Self {
+    pub(crate) fn new(body: R, limit: usize, watch: Watch, rules: Vec<ListRule>, failure: Failure) -> Self {
         let splitter = Splitter::new(limit);
-        Self { body, splitter, watch, rules, error, ready: VecDeque::new(), ended: false }
+        Self { body, splitter, watch, rules, failure, ready: VecDeque::new(), ended: false }
     }
 
     pub(crate) fn poll_frame(
@@ -75,19 +97,21 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
                 None => return,
                 Some(Ok(event)) => event,
                 Some(Err(_)) => {
-                    this.ready.extend(last_event(this.error));
+                    this.failure.tell();
+                    this.ready.extend(last_event(&this.failure.error));
                     *this.ended = true;
                     return;
                 }
             };
-            match handed_on(&event, *this.watch, this.rules) {
-                Some(bytes) => this.ready.push_back(bytes),
-                // Without a request there is nobody to tell.
-                None if *this.watch == Watch::Shapes => {}
-                None => {
-                    this.ready.push_back(event.with_data(this.error));
-                    *this.ended = true;
-                }
+            if let Some(bytes) = handed_on(&event, *this.watch, this.rules) {
+                this.ready.push_back(bytes);
+                continue;
+            }
+            this.failure.tell();
+            // Without a request there is nobody to answer.
+            if *this.watch != Watch::Shapes {
+                this.ready.push_back(event.with_data(&this.failure.error));
+                *this.ended = true;
             }
         }
     }

@@ -10,6 +10,6 @@ mod gather;
 mod lists;
 mod plan;
 
-pub(crate) use self::body::EventBody;
+pub(crate) use self::body::{EventBody, Failure};
 pub(crate) use self::gather::{Gather, Gathered};
 pub(crate) use self::plan::{ListRule, Plan, Watch};

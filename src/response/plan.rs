@@ -32,16 +32,31 @@ impl ListRule {
 }
 
 /// What the layers of a stack want done, in the order in which the request met them.
-#[derive(Debug, Default)]
-pub(crate) struct Plan(Mutex<Vec<ListRule>>);
+#[derive(Debug)]
+pub(crate) struct Plan(Mutex<Option<Vec<ListRule>>>);
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self(Mutex::new(Some(Vec::new())))
+    }
+}
 
 impl Plan {
-    pub(crate) fn register(&self, rule: ListRule) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(rule);
+    /// Adds a rule; gives it back if the plan is being carried out already, as where a response has begun before the
+    /// request was sent on.
+    pub(crate) fn register(&self, rule: ListRule) -> Result<(), ListRule> {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(rules) => {
+                rules.push(rule);
+                Ok(())
+            }
+            None => Err(rule),
+        }
     }
 
+    /// What is to be done; from now on nothing can be added.
     pub(crate) fn take(&self) -> Vec<ListRule> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
     }
 }
 

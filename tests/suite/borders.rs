@@ -102,7 +102,7 @@ fn an_exhausted_budget_knows_who_waits() {
 fn a_body_counts_as_long_as_it_is_held_behind_two_gates() {
     let budget = BufferBudget::new(1000);
     let layer = mcp().with_budget(budget.clone());
-    let inner = Response::new(Full::<Bytes>::from("inner"));
+    let inner = answer_of_inner::<Full<Bytes>>();
     let stack = |mock| layer.layer(layer.layer(mock));
     let exchange = through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(stack, post_text(legal()), inner);
     assert_eq!(budget.available(), 1000 - legal().len());
@@ -187,7 +187,7 @@ fn a_refused_switch_reaches_the_caller_and_the_observer() {
 #[test]
 fn two_gates_count_one_body_once() {
     let layer = mcp().with_budget(BufferBudget::new(legal().len() + 10));
-    let inner = Response::new(Full::<Bytes>::from("inner"));
+    let inner = answer_of_inner::<Full<Bytes>>();
     let stack = |mock| layer.layer(layer.layer(mock));
     through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(stack, post_text(legal()), inner).passed("two gates");
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
+use http::Request;
 use http::request::Parts;
-use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use tower::util::{MapRequestLayer, ServiceExt};
 use tower::{Layer, ServiceBuilder};
@@ -15,7 +15,7 @@ use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::message::{Dialect, DialectRules, Fault, Inspection, Mcp, Message, Target};
 use tower_toolgate::observe::DecisionEvent;
 
-use super::support::{Exchange, With, legal, mcp, plain, post, post_text, through, tool_call};
+use super::support::{Exchange, With, answer_of_inner, legal, mcp, plain, post, post_text, through, tool_call};
 
 type Text = Full<Bytes>;
 
@@ -51,7 +51,7 @@ fn stacked(
         Request::from_parts(head, Full::new(body))
     });
     let stack = |mock| outer.layer(between.layer(inner.layer(mock)));
-    through::<_, RequestBody<Text>, _, _, _>(stack, request, Response::new(Full::from("inner")))
+    through::<_, RequestBody<Text>, _, _, _>(stack, request, answer_of_inner::<Text>())
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_inner_gate_takes_over_what_the_outer_one_has_read() {
     let exchange = through::<_, RequestBody<RequestBody<Text>>, _, _, _>(
         stack,
         post_text(body.clone()),
-        Response::new(Text::from("inner")),
+        answer_of_inner::<Text>(),
     );
     let seen = exchange.passed("two gates");
     assert_eq!(seen.frames[0].as_ptr(), body.as_ptr());
@@ -255,7 +255,6 @@ async fn a_body_that_axum_s_middleware_replaces_is_judged_by_the_inner_gate() {
 fn one_builder_holds_two_gates() {
     let stack = |mock| ServiceBuilder::new().layer(mcp()).layer(mcp().with_max_body_bytes(10)).service(mock);
     let request = post_text(legal()).with_header("accept", "application/json");
-    let exchange =
-        through::<_, RequestBody<RequestBody<Text>>, _, _, _>(stack, request, Response::new(Text::from("inner")));
+    let exchange = through::<_, RequestBody<RequestBody<Text>>, _, _, _>(stack, request, answer_of_inner::<Text>());
     exchange.refused("the inner limit", 413, "1", 413, "body.too_large");
 }

@@ -17,6 +17,7 @@ mod cost;
 mod decisions;
 mod heads;
 mod hosts;
+mod list_answers;
 mod list_streams;
 mod lists;
 mod observe;

@@ -157,7 +157,7 @@ impl Exchange {
     /// The inner service saw the request, and answered it.
     #[track_caller]
     pub(crate) fn passed(&self, name: &str) -> &Seen {
-        assert_eq!((self.status(), self.text()), (StatusCode::OK, "inner"), "{name}");
+        assert_eq!((self.status(), self.text()), (StatusCode::OK, INNER), "{name}");
         assert!(self.head.extensions.get::<Denial>().is_none(), "{name}");
         self.seen.as_ref().unwrap_or_else(|| panic!("{name}: nothing was forwarded"))
     }
@@ -204,13 +204,21 @@ where
     }
 }
 
-/// Sends one request through a gate whose inner service answers `inner`.
+/// What an inner service answers: a stream of events without any, which is an answer to everything.
+const INNER: &str = ": inner\n\n";
+
+/// The answer of an inner service.
+pub(crate) fn answer_of_inner<R: From<&'static str>>() -> Response<R> {
+    Response::builder().header(header::CONTENT_TYPE, "text/event-stream").body(INNER.into()).unwrap()
+}
+
+/// Sends one request through a gate whose inner service answers so.
 pub(crate) fn exchange<B>(layer: &ArgumentAllowlistLayer, request: Request<B>) -> Exchange
 where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    answered(layer, request, Response::new(Full::from("inner")))
+    answered(layer, request, answer_of_inner::<Full<Bytes>>())
 }
 
 /// Sends one request through a gate whose inner service gives this answer.

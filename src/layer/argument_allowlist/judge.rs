@@ -8,14 +8,15 @@ use super::gate::{Gate, Protocol};
 use super::tell::Caller;
 use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, Subject};
 use crate::http::{
-    Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, RequestBody, admit, admit_grpc,
+    Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, RequestBody, StreamContext, admit,
+    admit_grpc,
 };
 use crate::identity::Server;
 use crate::json::Arguments;
 use crate::message::{Call, Era, IdSalvage, Inspection, Message, MessageKind, Mirror, ReadError};
 use crate::observe::Outcome;
 use crate::policy::Decision;
-use crate::response::{ListRule, Watch};
+use crate::response::{ListRule, Plan, Watch};
 
 /// What happens to a request whose head is accepted.
 pub(super) enum Admitted {
@@ -36,8 +37,11 @@ pub(super) struct Passage {
 
 /// Where the rules for lists are found once the response is there.
 pub(super) enum Rules {
-    /// In the context's plan, to which inner layers may have added.
-    Planned(Context),
+    /// In the plan of a body's context, to which inner layers may have added.
+    Body(Context),
+    /// In the plan of a context without a body, likewise.
+    Stream(StreamContext),
+    /// Here: the plan was being carried out when this request came.
     Own(ListRule),
     None,
 }
@@ -45,7 +49,8 @@ pub(super) enum Rules {
 impl Rules {
     pub(super) fn take(&self) -> Vec<ListRule> {
         match self {
-            Self::Planned(context) => context.plan().take(),
+            Self::Body(context) => context.plan().take(),
+            Self::Stream(context) => context.plan().take(),
             Self::Own(rule) => vec![rule.clone()],
             Self::None => Vec::new(),
         }
@@ -94,7 +99,7 @@ impl Gate {
                 Mirror::check_bodiless(&head.headers)
                     .map_err(|error| self.refuse(&head, DenialKind::Header(error), None))?;
                 let passage = self.judge_head(&head, &Call::Plumbing { method: head.method.as_str().into() })?;
-                self.watch_stream(&head, passage)
+                self.watch_stream(&mut head, passage)
             }
             Admission::Read => self.judge_body(&mut head, &collected)?,
         };
@@ -130,12 +135,22 @@ impl Gate {
     }
 
     /// On a stream that nobody asked a question for, lists are known by their shape.
-    fn watch_stream(&self, head: &Parts, passage: Passage) -> Passage {
-        if head.method != Method::GET || self.shadow {
+    fn watch_stream(&self, head: &mut Parts, passage: Passage) -> Passage {
+        if head.method != Method::GET {
             return passage;
         }
-        let rule = self.list_rule(&self.caller(head, Era::Legacy));
-        Passage { watch: Watch::Shapes, rules: Rules::Own(rule), ..passage }
+        let (context, outermost) = StreamContext::of(head);
+        let own = self.register(&self.caller(head, Era::Legacy), context.plan());
+        let planned = outermost.then_some(Rules::Stream(context));
+        Passage { watch: Watch::Shapes, rules: planned.or(own).unwrap_or(Rules::None), ..passage }
+    }
+
+    /// Adds to a plan: what is left to be done here.
+    fn register(&self, caller: &Caller<'_>, plan: &Plan) -> Option<Rules> {
+        if self.shadow {
+            return None;
+        }
+        plan.register(self.list_rule(caller)).err().map(Rules::Own)
     }
 
     fn list_rule(&self, caller: &Caller<'_>) -> ListRule {
@@ -164,13 +179,9 @@ impl Gate {
         if watch == Watch::Nothing {
             return passage;
         }
-        if !self.shadow {
-            context.plan().register(self.list_rule(caller));
-        }
-        if !outermost {
-            return passage;
-        }
-        Passage { watch, rules: Rules::Planned(context.clone()), ..passage }
+        let own = self.register(caller, context.plan());
+        let planned = outermost.then(|| Rules::Body(context.clone()));
+        Passage { watch, rules: planned.or(own).unwrap_or(Rules::None), ..passage }
     }
 
     fn read(&self, head: &mut Parts, collected: &Collected) -> Result<(Context, bool), Denial> {

@@ -36,7 +36,11 @@
 //!
 //! What cannot be read exactly (no JSON, no list, two members of one name where it matters, a coding, another media
 //! type, more than [the limit](ArgumentAllowlistLayer::with_max_list_bytes)) is never handed on: the caller gets an error
-//! with the request's id, a stream ends with it, and on a GET's stream the event is dropped. Events go on one by one,
+//! with the request's id, a stream ends with it, and on a GET's stream the event is dropped; the observer hears of
+//! each. An answer that says that the request failed keeps its status and its headers, so that a client learns that it
+//! has to log in or to begin anew. What the stream of a GET brings has to be events or JSON, unless the client asked
+//! for neither. Answers without a body stay as they are. A coded answer is read where a layer between the gate and the
+//! server decodes it, such as tower-http's `DecompressionLayer`; compress outside of the gate. Events go on one by one,
 //! each before the next arrives. Of several gates the outermost does what all of them want, in one reading.
 //!
 //! # What a refusal looks like
@@ -55,6 +59,7 @@
 //! - What the tool itself does, and what comes back: of responses only lists are read.
 //! - A list only discloses: each call is judged by itself, whatever a list said.
 //! - `Mcp-Param-*` headers are passed on: what they mirror, only the tool's schema says. Repeated ones are refused.
+//! - A cache between two gates, or behind one: lists that are kept must be kept for each role, or not at all.
 //! - Routes that do not lead through it. Wrap the finished router; `route_layer` does not cover fallbacks.
 //! - Upgrades that are allowed by name: what is said after the switch is not read.
 //! - An object of very many members in `params` or `arguments` takes up to twelve times its size in memory while it is

@@ -1,16 +1,21 @@
 //! What becomes of the inner service's response.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, UPGRADE};
+use http::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
 use http::response::Parts;
 use http::{Response, StatusCode};
 use http_body::Body;
 
 use super::gate::Gate;
 use super::judge::Passage;
-use crate::answer::UpstreamFault;
+use crate::answer::{Requester, UpstreamFault};
 use crate::http::ResponseBody;
-use crate::response::{EventBody, Gather, Gathered, ListRule, Watch};
+use crate::response::{EventBody, Failure, Gather, Gathered, ListRule, Watch};
 
 /// What is to be done with a response.
 pub(super) enum Passed<R> {
@@ -23,7 +28,19 @@ pub(super) enum Passed<R> {
 /// What waits for a response's body.
 pub(super) struct Waiting {
     head: Parts,
+    media: Media,
     rules: Vec<ListRule>,
+}
+
+/// What a body is said to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Media {
+    /// Nothing is said.
+    Absent,
+    Events,
+    Json,
+    /// Something else, or more than one thing.
+    Other,
 }
 
 /// What says something of the bytes of a body.
@@ -37,13 +54,14 @@ const OF_THE_BYTES: [HeaderName; 5] = [
 
 impl Gate {
     /// Looks at the head of a response: most are handed on as they are.
-    pub(super) fn pass<R: Body<Data = Bytes>>(&self, response: Response<R>, passage: &Passage) -> Passed<R> {
+    pub(super) fn pass<R: Body<Data = Bytes>>(self: &Arc<Self>, response: Response<R>, passage: &Passage) -> Passed<R> {
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
-            return self.refuse_passed(passage, UpstreamFault::SwitchedProtocols);
+            let denial = self.refuse_response(&passage.requester, UpstreamFault::SwitchedProtocols);
+            return Passed::Done(self.answer(&denial).map(ResponseBody::answer));
         }
-        let bare = switches || matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT);
-        if passage.watch == Watch::Nothing || bare || response.body().is_end_stream() {
+        let bare = switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream();
+        if passage.watch == Watch::Nothing || bare {
             return Passed::Done(response.map(ResponseBody::inner));
         }
         let rules = passage.rules.take();
@@ -54,41 +72,60 @@ impl Gate {
     }
 
     fn watch_body<R: Body<Data = Bytes>>(
-        &self,
+        self: &Arc<Self>,
         response: Response<R>,
         passage: &Passage,
         rules: Vec<ListRule>,
     ) -> Passed<R> {
-        let media = media(response.headers());
-        if is_coded(response.headers()) {
-            return self.refuse_passed(passage, UpstreamFault::InvalidAnswer);
-        }
-        match (media.as_deref(), passage.watch) {
-            (Some("text/event-stream"), _) => Passed::Done(self.events(response, passage, rules)),
-            (Some("application/json"), _) => {
-                let (head, body) = response.into_parts();
-                Passed::Gather(Gather::new(body, self.max_list_bytes), Box::new(Waiting { head, rules }))
+        let media = Media::of(response.headers());
+        // Some clients take the stream that they ask for for one of events, whatever it says of itself.
+        let page = !response.status().is_success() || !passage.requester.is_streamable();
+        match media {
+            Media::Absent | Media::Other if passage.watch == Watch::Shapes && page => {
+                Passed::Done(response.map(ResponseBody::inner))
             }
-            (Some(_) | None, Watch::Batch | Watch::List { .. }) => {
-                self.refuse_passed(passage, UpstreamFault::InvalidAnswer)
-            }
-            (Some(_) | None, Watch::Nothing | Watch::Shapes) => Passed::Done(response.map(ResponseBody::inner)),
+            Media::Events | Media::Json if is_coded(response.headers()) => self.refuse_passed(response, passage),
+            Media::Events => Passed::Done(self.events(response, passage, rules)),
+            // What is not said to be anything may be nothing, and must be.
+            Media::Absent => Self::gather(response, 0, media, rules),
+            Media::Json => Self::gather(response, self.max_list_bytes, media, rules),
+            Media::Other => self.refuse_passed(response, passage),
         }
     }
 
+    fn gather<R: Body<Data = Bytes>>(
+        response: Response<R>,
+        limit: usize,
+        media: Media,
+        rules: Vec<ListRule>,
+    ) -> Passed<R> {
+        let (head, body) = response.into_parts();
+        Passed::Gather(Gather::new(body, limit), Box::new(Waiting { head, media, rules }))
+    }
+
     fn events<R: Body<Data = Bytes>>(
-        &self,
+        self: &Arc<Self>,
         mut response: Response<R>,
         passage: &Passage,
         rules: Vec<ListRule>,
     ) -> Response<ResponseBody<R>> {
         forget_bytes(response.headers_mut());
         response.headers_mut().remove(CONTENT_LENGTH);
-        let denial = passage.requester.denial(UpstreamFault::InvalidAnswer);
+        let failure = self.failure(&passage.requester);
+        response
+            .map(|body| ResponseBody::events(EventBody::new(body, self.max_list_bytes, passage.watch, rules, failure)))
+    }
+
+    /// What becomes of an event that cannot be read.
+    fn failure(self: &Arc<Self>, requester: &Requester) -> Failure {
+        let denial = requester.denial(UpstreamFault::InvalidAnswer);
         // Who has no id to be told by is told by the end of the stream.
         let error = if denial.id().is_some() { self.respond.respond(&denial).into_body() } else { Bytes::new() };
-        response
-            .map(|body| ResponseBody::events(EventBody::new(body, self.max_list_bytes, passage.watch, rules, error)))
+        let tell = self.observer.is_some().then(|| {
+            let (gate, requester) = (Arc::clone(self), requester.clone());
+            Box::new(move || drop(gate.refuse_response(&requester, UpstreamFault::InvalidAnswer))) as Box<_>
+        });
+        Failure { error, tell }
     }
 
     /// Hands on what has been received, changed where it has to be.
@@ -98,12 +135,15 @@ impl Gate {
         waiting: Waiting,
         passage: &Passage,
     ) -> Response<ResponseBody<R>> {
-        let Waiting { mut head, rules } = waiting;
-        let refused = || self.answer(&self.refuse_response(&passage.requester, UpstreamFault::InvalidAnswer));
-        let Some(Gathered { bytes, trailers }) = gathered else { return refused().map(ResponseBody::answer) };
-        let pieces = if bytes.is_empty() { Ok(Vec::new()) } else { passage.watch.apply(&bytes, &rules) };
-        let Ok(pieces) = pieces else { return refused().map(ResponseBody::answer) };
-        if pieces != [bytes] {
+        let Waiting { mut head, media, rules } = waiting;
+        let Some(Gathered { bytes, trailers }) = gathered else { return self.refuse_answer(head, passage) };
+        let pieces = match media {
+            Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
+            Media::Json => passage.watch.apply(&bytes, &rules),
+            Media::Absent | Media::Events | Media::Other => return self.refuse_answer(head, passage),
+        };
+        let Ok(pieces) = pieces else { return self.refuse_answer(head, passage) };
+        if pieces.iter().ne((!bytes.is_empty()).then_some(&bytes)) {
             forget_bytes(&mut head.headers);
             if head.headers.contains_key(CONTENT_LENGTH) {
                 let length = pieces.iter().map(Bytes::len).sum::<usize>();
@@ -113,17 +153,47 @@ impl Gate {
         Response::from_parts(head, ResponseBody::pieces(pieces, trailers))
     }
 
-    fn refuse_passed<R>(&self, passage: &Passage, fault: UpstreamFault) -> Passed<R> {
-        let denial = self.refuse_response(&passage.requester, fault);
-        Passed::Done(self.answer(&denial).map(ResponseBody::answer))
+    fn refuse_passed<R>(&self, response: Response<R>, passage: &Passage) -> Passed<R> {
+        Passed::Done(self.refuse_answer(response.into_parts().0, passage))
+    }
+
+    /// The response in the place of one that cannot be read. What says that the request failed goes on saying so: a
+    /// client learns from it that it has to log in, or that its session is over.
+    fn refuse_answer<R>(&self, mut head: Parts, passage: &Passage) -> Response<ResponseBody<R>> {
+        let denial = self.refuse_response(&passage.requester, UpstreamFault::InvalidAnswer);
+        let answer = self.answer(&denial);
+        if !head.status.is_client_error() && !head.status.is_server_error() {
+            return answer.map(ResponseBody::answer);
+        }
+        let (of_answer, body) = answer.into_parts();
+        for name in [CONTENT_ENCODING, TRAILER, TRANSFER_ENCODING] {
+            head.headers.remove(name);
+        }
+        forget_bytes(&mut head.headers);
+        head.headers.extend(of_answer.headers);
+        head.extensions.extend(of_answer.extensions);
+        Response::from_parts(head, ResponseBody::answer(body))
     }
 }
 
-/// The media type, in lower case and without parameters; none where there is not exactly one.
-fn media(headers: &HeaderMap) -> Option<String> {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let value = values.next().filter(|_| values.next().is_none())?.to_str().ok()?;
-    Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+impl Media {
+    fn of(headers: &HeaderMap) -> Self {
+        let mut values = headers.get_all(CONTENT_TYPE).iter();
+        let value = match (values.next(), values.next()) {
+            (None, _) => return Self::Absent,
+            (Some(_), Some(_)) => return Self::Other,
+            (Some(value), None) => value.to_str().unwrap_or_default().to_ascii_lowercase(),
+        };
+        // Some clients look for a type anywhere in the value.
+        if value.contains("json") && value.contains("event-stream") {
+            return Self::Other;
+        }
+        match value.split(';').next().unwrap_or_default().trim() {
+            "application/json" => Self::Json,
+            "text/event-stream" => Self::Events,
+            _ => Self::Other,
+        }
+    }
 }
 
 fn is_coded(headers: &HeaderMap) -> bool {
