@@ -37,7 +37,7 @@ fn data(polled: Polled) -> String {
 }
 
 #[test]
-fn an_event_goes_on_before_the_next_one_exists() {
+fn th_118_an_event_goes_on_before_the_next_one_exists() {
     let first = format!("data: {TOOLS}\n\n");
     let body = Script::new([Step::Data(first.into()), Step::Stay]);
     let mut body = Box::pin(streamed(ask("tools/list"), body).into_body());
@@ -61,7 +61,7 @@ fn nothing_is_asked_for_before_somebody_wants_it() {
 }
 
 #[test]
-fn a_stream_is_the_same_however_it_is_cut() {
+fn th_060_th_061_a_stream_is_the_same_however_it_is_cut() {
     let stream = format!("\u{feff}: hi\r\n\r\nid: 1\rdata: \rretry: 5\r\rid: 2\ndata: {TOOLS}\n\n");
     let expected = stream.replace(TOOLS, SEEN);
     for length in 1..=stream.len() {

@@ -1,5 +1,8 @@
 //! Lists agree with calls: what a role may not use it does not see.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -89,7 +92,7 @@ fn prompts_resources_and_templates_are_lists_too() {
 }
 
 #[test]
-fn events_are_changed_one_by_one() {
+fn th_057_th_060_events_are_changed_one_by_one() {
     let progress = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}\n\n";
     let stream = format!("id: 1\ndata: \nretry: 100\n\n: ping\n\n{progress}id: 2\r\ndata: {TOOLS}\r\n\r\n");
     let exchange = answered(&gate(), ask("tools/list"), events(&stream));
@@ -217,5 +220,34 @@ fn the_lists_of_a_batch_are_known_by_their_shape_and_fail_closed() {
     for response in [json(&TOOLS.replacen('{', "", 1)), text, events("data: {junk\n\n")] {
         let exchange = answered(&gate(), asked(), response);
         assert!(!exchange.text().contains("run_secret") && !exchange.text().contains("junk"), "{}", exchange.text());
+    }
+}
+
+#[test]
+fn th_063_a_page_may_be_empty_and_is_not_the_last() {
+    let page = |entries: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"q-1","result":{{"tools":[{entries}],"nextCursor":"c","_meta":{{"a":[]}}}}}}"#
+        )
+    };
+    for hidden in ["", r#"{"name":"rm"}"#, r#"{"name":"rm"},{"name":"run_secret"}, {"name":"run_never"}"#] {
+        assert_eq!(dense(answered(&gate(), ask("tools/list"), json(&page(hidden))).text()), page(""), "{hidden}");
+    }
+}
+
+#[test]
+fn th_120_a_list_without_end_is_given_up() {
+    let gate = gate().with_max_list_bytes(10_000);
+    for (media, start) in [("application/json", r#"{"result":{"tools":["#), ("text/event-stream", "data: {")] {
+        let spaces = Bytes::from_static(&[b' '; 100]);
+        let frames = (0..1_000).map(|_| Step::Data(spaces.clone()));
+        let body = Script::new([Step::Data(start.into())].into_iter().chain(frames).chain([Step::Stay]));
+        let polls = body.polls();
+        let response = Response::builder().header("content-type", media).body(body).unwrap();
+        let exchange = answered(&gate, ask("tools/list").with_header("accept", "text/event-stream"), response);
+        assert!(exchange.text().contains(r#"{"jsonrpc":"2.0","id":"q-1","error":{"code":502"#), "{}", exchange.text());
+        // Given up with the frame that is too much, and gone.
+        assert!(polls.load(Ordering::Relaxed) <= 102, "{media}");
+        assert_eq!(Arc::strong_count(&polls), 1, "{media}");
     }
 }

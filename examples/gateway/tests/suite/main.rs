@@ -8,6 +8,7 @@ mod denials;
 mod edge;
 mod framing;
 mod headers;
+mod lists;
 mod streaming;
 mod support;
 mod upstream;
