@@ -96,6 +96,10 @@ pub mod message;
 pub mod observe;
 pub mod policy;
 mod response;
+#[cfg(feature = "content-trust")]
+#[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
+pub mod store;
+pub mod trust;
 
 pub use self::identity::{BlankPrincipal, ExtractRoles, Principal, Role, Roles, RolesFromExtensions, Server};
 
