@@ -193,6 +193,11 @@ impl Denial {
         }
     }
 
+    /// Whether somebody waits for an answer who can be named.
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(self.0.addressee, Addressee::Id(_) | Addressee::Batch(_))
+    }
+
     /// Whether the client announced the streamable transport, and so reads answers in band.
     #[must_use]
     pub fn is_streamable(&self) -> bool {

@@ -110,9 +110,14 @@ impl Requester {
     /// What they are told.
     #[must_use]
     pub fn denial(&self, fault: UpstreamFault) -> Denial {
+        self.refusal(DenialKind::Upstream(fault))
+    }
+
+    /// What they are told of a response that is not handed on.
+    pub(crate) fn refusal(&self, kind: DenialKind) -> Denial {
         let era = self.inspection.as_ref().map_or(Era::Legacy, Inspection::era);
         let client = Client { streamable: self.streamable, era };
-        Denial::new(DenialKind::Upstream(fault), self.addressee(), client)
+        Denial::new(kind, self.addressee(), client)
     }
 
     /// Whether they speak the streamable transport.

@@ -90,7 +90,7 @@ pin_project! {
         Answer { data: Option<Bytes> },
         Events { #[pin] body: EventBody<R> },
         Inner { #[pin] body: R },
-        Pieces { pieces: VecDeque<Bytes>, trailers: Option<HeaderMap> },
+        Pieces { pieces: VecDeque<Bytes>, trailers: Option<HeaderMap>, hold: Option<Reservation> },
     }
 }
 
@@ -107,9 +107,9 @@ impl<R> ResponseBody<R> {
         Self { kind: ResponseKind::Inner { body } }
     }
 
-    pub(crate) fn pieces(pieces: Vec<Bytes>, trailers: Option<HeaderMap>) -> Self {
+    pub(crate) fn pieces(pieces: Vec<Bytes>, trailers: Option<HeaderMap>, hold: Option<Reservation>) -> Self {
         let pieces = pieces.into_iter().filter(|piece| !piece.is_empty()).collect();
-        Self { kind: ResponseKind::Pieces { pieces, trailers } }
+        Self { kind: ResponseKind::Pieces { pieces, trailers, hold } }
     }
 }
 
@@ -122,7 +122,7 @@ impl<R: Body<Data = Bytes>> Body for ResponseBody<R> {
             ResponseProjection::Answer { data } => Poll::Ready(data.take().map(Frame::data).map(Ok)),
             ResponseProjection::Events { body } => body.poll_frame(cx),
             ResponseProjection::Inner { body } => body.poll_frame(cx),
-            ResponseProjection::Pieces { pieces, trailers } => {
+            ResponseProjection::Pieces { pieces, trailers, hold: _ } => {
                 let trailers = || trailers.take().map(Frame::trailers);
                 Poll::Ready(pieces.pop_front().map(Frame::data).or_else(trailers).map(Ok))
             }
@@ -134,7 +134,7 @@ impl<R: Body<Data = Bytes>> Body for ResponseBody<R> {
             ResponseKind::Answer { data } => data.is_none(),
             ResponseKind::Events { body } => body.is_end_stream(),
             ResponseKind::Inner { body } => body.is_end_stream(),
-            ResponseKind::Pieces { pieces, trailers } => pieces.is_empty() && trailers.is_none(),
+            ResponseKind::Pieces { pieces, trailers, .. } => pieces.is_empty() && trailers.is_none(),
         }
     }
 
@@ -144,7 +144,7 @@ impl<R: Body<Data = Bytes>> Body for ResponseBody<R> {
             // What is left out or put in is known only when it comes.
             ResponseKind::Events { .. } => SizeHint::new(),
             ResponseKind::Inner { body } => body.size_hint(),
-            ResponseKind::Pieces { pieces, trailers } => hint(pieces, trailers.is_some()),
+            ResponseKind::Pieces { pieces, trailers, .. } => hint(pieces, trailers.is_some()),
         }
     }
 }

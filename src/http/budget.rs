@@ -61,6 +61,16 @@ impl Reservation {
         &self.budget
     }
 
+    /// Takes or gives back what so many bytes need: whether there was enough.
+    pub(crate) fn resize(&mut self, bytes: usize) -> bool {
+        if bytes > self.taken {
+            return self.buffer(bytes - self.taken);
+        }
+        self.budget.0.fetch_add(self.taken - bytes, Ordering::Relaxed);
+        self.taken = bytes;
+        true
+    }
+
     fn buffered(&self) -> usize {
         self.taken + self.outer.as_ref().map_or(0, |outer| outer.buffered())
     }

@@ -26,10 +26,30 @@ impl Reading {
     }
 }
 
+/// How a layer stands to its neighbours: what lies between two that are joined is known, namely nothing, so that the
+/// outer one can do with a response what the inner one wants done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The next layer outwards is joined.
+    pub(crate) after: bool,
+    /// The next layer inwards is joined.
+    pub(crate) before: bool,
+}
+
+impl Place {
+    pub(crate) fn begins_chain(self) -> bool {
+        self.before && !self.after
+    }
+}
+
 /// The context of one request: made by the outermost layer that it meets, in one insertion into the
 /// extensions, and used by those further in.
 #[derive(Clone, Debug)]
-pub(crate) struct Context(Arc<Inner>);
+pub(crate) struct Context {
+    inner: Arc<Inner>,
+    /// What is to be done with the response, where layers are joined.
+    plan: Option<Arc<Plan>>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -40,83 +60,72 @@ struct Inner {
     mirror: Mirror,
     /// As long as the bytes are held here they count.
     hold: Option<Arc<Reservation>>,
-    plan: Plan,
 }
 
 impl Context {
     /// The context of a request of which the body has been received: the one that it carries, if that was made from
-    /// the same bytes, under the same head, by the same rules; else a new one, which it carries from now on. With
-    /// whether it is new: whoever made it runs its plan.
+    /// the same bytes, under the same head, by the same rules; else a new one, which it carries from now on.
     pub(crate) fn of(
         head: &mut Parts,
         bytes: &Bytes,
         hold: Option<&Arc<Reservation>>,
         reading: &Reading,
-    ) -> Result<(Self, bool), ReadError> {
+        place: Place,
+    ) -> Result<Self, ReadError> {
         let mcp = reading.dialect.rules().mcp_transport;
         let mirror = if mcp { Mirror::read(&head.headers).map_err(ReadError::Mirror)? } else { Mirror::default() };
         let carried = head.extensions.get::<Self>().filter(|context| context.is_of(head, bytes, &mirror, reading));
-        if let Some(context) = carried {
-            return Ok((context.clone(), false));
+        if let Some(context) = carried.filter(|_| !place.begins_chain()) {
+            return Ok(context.clone());
         }
-        let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
-        let (method, uri) = (head.method.clone(), head.uri.clone());
-        let (reading, hold, plan) = (reading.clone(), hold.cloned(), Plan::default());
-        let context = Self(Arc::new(Inner { inspection, reading, method, uri, mirror, hold, plan }));
+        let inner = match carried {
+            Some(context) => Arc::clone(&context.inner),
+            None => {
+                let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
+                let (method, uri) = (head.method.clone(), head.uri.clone());
+                Arc::new(Inner { inspection, reading: reading.clone(), method, uri, mirror, hold: hold.cloned() })
+            }
+        };
+        let context = Self { inner, plan: place.before.then(Arc::default) };
         head.extensions.insert(context.clone());
-        Ok((context, true))
+        Ok(context)
     }
 
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.0.plan
+    pub(crate) fn plan(&self) -> Option<&Arc<Plan>> {
+        self.plan.as_ref()
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {
-        &self.0.inspection
+        &self.inner.inspection
     }
 
     /// What was taken from a budget for the body that the request carries.
     pub(crate) fn taken(extensions: &Extensions, budget: &BufferBudget) -> Option<Arc<Reservation>> {
-        let hold = extensions.get::<Self>()?.0.hold.as_ref();
+        let hold = extensions.get::<Self>()?.inner.hold.as_ref();
         hold.filter(|hold| hold.budget().is(budget)).cloned()
     }
 
     fn is_of(&self, head: &Parts, bytes: &Bytes, mirror: &Mirror, reading: &Reading) -> bool {
-        self.0.inspection.is_of(bytes)
-            && self.0.method == head.method
-            && self.0.uri == head.uri
-            && self.0.mirror == *mirror
-            && self.0.reading.is(reading)
+        self.inner.inspection.is_of(bytes)
+            && self.inner.method == head.method
+            && self.inner.uri == head.uri
+            && self.inner.mirror == *mirror
+            && self.inner.reading.is(reading)
     }
 }
 
-/// What the layers of one stack share about a request without a body, for the sake of its response.
+/// What is to be done with the response to a request without a body, where layers are joined.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamContext(Arc<Stream>);
+pub(crate) struct StreamPlan(Arc<Plan>);
 
-#[derive(Debug)]
-struct Stream {
-    method: Method,
-    uri: Uri,
-    plan: Plan,
-}
-
-impl StreamContext {
-    /// The context that the request carries, if it was made for it; else a new one, which it carries from now on.
-    /// With whether it is new: whoever made it runs its plan.
-    pub(crate) fn of(head: &mut Parts) -> (Self, bool) {
-        let carried = head.extensions.get::<Self>();
-        if let Some(context) = carried.filter(|Self(of)| of.method == head.method && of.uri == head.uri) {
-            return (context.clone(), false);
+impl StreamPlan {
+    /// The plan of the chain that a layer begins, or is in.
+    pub(crate) fn of(head: &mut Parts, place: Place) -> Option<Arc<Plan>> {
+        if place.begins_chain() {
+            head.extensions.insert(Self(Arc::default()));
         }
-        let (method, uri, plan) = (head.method.clone(), head.uri.clone(), Plan::default());
-        let context = Self(Arc::new(Stream { method, uri, plan }));
-        head.extensions.insert(context.clone());
-        (context, true)
-    }
-
-    pub(crate) fn plan(&self) -> &Plan {
-        &self.0.plan
+        let Self(plan) = head.extensions.get().filter(|_| place.after || place.before)?;
+        Some(Arc::clone(plan))
     }
 }
 

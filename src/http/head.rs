@@ -243,7 +243,7 @@ fn check_content(headers: &HeaderMap, rules: &DialectRules) -> Result<(), HeadFa
 }
 
 /// RFC 9110, section 5.6.6. Of all parameters only a charset changes how a body is read.
-fn check_parameter(parameter: &str) -> Result<(), HeadFault> {
+pub(crate) fn check_parameter(parameter: &str) -> Result<(), HeadFault> {
     if parameter.is_empty() {
         return Ok(());
     }

@@ -11,6 +11,6 @@ pub use self::budget::BufferBudget;
 pub(crate) use self::budget::Reservation;
 pub use self::collect::BodyFault;
 pub(crate) use self::collect::{BodyLimits, Collect, Collected, Lost, Pieces};
-pub(crate) use self::context::{Context, Reading, StreamContext};
+pub(crate) use self::context::{Context, Place, Reading, StreamPlan};
 pub use self::head::HeadFault;
-pub(crate) use self::head::{Admission, accepts_events, admit, admit_grpc};
+pub(crate) use self::head::{Admission, accepts_events, admit, admit_grpc, check_parameter};

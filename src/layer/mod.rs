@@ -1,3 +1,6 @@
 //! The tower part: wiring only.
 
 pub mod argument_allowlist;
+mod join;
+
+pub use self::join::{Join, Joined};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::config::{ArgumentAllowlist, PolicyConfig, RoleConfig};
 use super::constraint::Allowed;
@@ -85,6 +85,8 @@ pub(super) struct ToolRules {
     unfolded: bool,
     /// The arguments that must be there, with the places of their entries, in the order of the configuration.
     pub(super) required: Vec<(usize, Arc<str>)>,
+    /// Whether some arguments satisfy all of it, once somebody has asked.
+    pub(super) satisfiable: OnceLock<bool>,
 }
 
 /// All that applies to one argument.
@@ -265,6 +267,7 @@ impl ToolRules {
     }
 
     fn add(&mut self, argument: &Arc<str>, rule: &ArgumentRule) {
+        self.satisfiable = OnceLock::new();
         let known = self.arguments.entry(Arc::clone(argument)).or_default();
         known.allowed.extend(rule.allowed.iter().cloned());
         known.required |= rule.required;

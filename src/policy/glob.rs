@@ -47,9 +47,12 @@ impl Glob {
             suffix = &other.suffix;
         }
         let fits = |glob: &Self| prefix.starts_with(&*glob.prefix) && suffix.ends_with(&*glob.suffix);
+        if !fits(self) || !fits(other) {
+            return None;
+        }
         let middle = self.middle.iter().chain(&other.middle).map(|part| &**part);
         let parts: Vec<_> = iter::once(prefix).chain(middle).chain([suffix]).collect();
-        (fits(self) && fits(other)).then(|| parts.join(filler))
+        Some(parts.join(filler))
     }
 
     /// Whether a name matches: prefix and suffix do not overlap, and the rest is found between them in order.

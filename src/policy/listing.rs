@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::compile::{ArgumentRule, Policy, Role};
+use super::compile::{ArgumentRule, Policy, Role, ToolRules};
 use super::constraint::Allowed;
 use super::glob::{Glob, GlobSet};
 use super::uri;
@@ -52,13 +52,7 @@ impl Policy {
             return false;
         }
         let Some(rules) = role.rules.of(tool) else { return true };
-        let mut required = rules.arguments.iter().filter(|(_, rule)| rule.required);
-        required.all(|(name, rule)| match &role.hosts {
-            Some(hosts) if **name == *"host" => rule.has_host(hosts),
-            // Beside `hosts` no argument may resemble `host`.
-            Some(_) if folds_onto(name, "host") => false,
-            _ => rule.has_value(),
-        })
+        *rules.satisfiable.get_or_init(|| rules.are_satisfiable(role.hosts.as_ref()))
     }
 
     /// Whether a role may get a prompt.
@@ -77,8 +71,11 @@ impl Policy {
     /// listed where `file:///srv/*` may be read, since clients differ in what they put in. It is not listed where all
     /// that is known is that nothing contradicts: there is a URI that the template, the role and the rules on
     /// [canonical URIs](uri::is_canonical) permit. Literal text that no such URI has, such as dot segments, hides
-    /// the template; so does an escape of which the template has but the first bytes.
+    /// the template; so does an escape of which the template has but the first bytes, and a length that no URI has.
     pub(crate) fn lists_resource_template(&self, role: &str, server: Option<&str>, template: &str) -> bool {
+        if template.len() > MAX_TEMPLATE_BYTES {
+            return false;
+        }
         let Some(expansions) = expansions(template) else { return self.lists_resource(role, server, template) };
         let Some(role) = self.reachable(role, server) else { return false };
         role.resources.names().any(|name| expansions.matches(name))
@@ -93,6 +90,9 @@ impl Policy {
         server.is_none_or(|server| role.servers.matches(server)).then_some(role)
     }
 }
+
+/// What a URI template may have in bytes to be looked at.
+const MAX_TEMPLATE_BYTES: usize = 64 << 10;
 
 /// A text that makes nothing of its neighbours: neither a dot segment nor an escape.
 const FILLER: &str = "x";
@@ -109,6 +109,19 @@ fn expansions(template: &str) -> Option<Glob> {
         rest = next;
     }
     Some(Glob::of_parts(prefix, &literals, ""))
+}
+
+impl ToolRules {
+    /// Whether some arguments satisfy all rules, of which the hosts are those of the role.
+    fn are_satisfiable(&self, hosts: Option<&GlobSet>) -> bool {
+        let mut required = self.arguments.iter().filter(|(_, rule)| rule.required);
+        required.all(|(name, rule)| match hosts {
+            Some(hosts) if **name == *"host" => rule.has_host(hosts),
+            // Beside `hosts` no argument may resemble `host`.
+            Some(_) if folds_onto(name, "host") => false,
+            _ => rule.has_value(),
+        })
+    }
 }
 
 impl ArgumentRule {

@@ -1,6 +1,5 @@
 //! A stream of events, each of which is read, changed if need be, and sent on before the next arrives.
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -9,31 +8,20 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 
-use super::events::{Event, Splitter};
+use super::events::{Event, Splitter, TooLong};
 use super::plan::{ListRule, Watch};
+use crate::answer::{DenialKind, UpstreamFault};
+use crate::http::{BodyFault, BufferBudget, Reservation};
 
 /// How many events, or frames without one, are read before others have a turn.
 const STEPS_PER_POLL: usize = 256;
 
-/// What becomes of an event that cannot be read.
-pub(crate) struct Failure {
-    /// The message that ends the stream; empty where nobody waits for one.
-    pub(crate) error: Bytes,
-    /// Tells of each.
-    pub(crate) tell: Option<Box<dyn Fn() + Send + Sync>>,
-}
-
-impl Failure {
-    fn tell(&self) {
-        if let Some(tell) = &self.tell {
-            tell();
-        }
-    }
-}
+/// Tells of an event that cannot be read, and gives the message for whoever waits: empty where nobody does.
+pub(crate) struct Failure(pub(crate) Box<dyn Fn(DenialKind) -> Bytes + Send + Sync>);
 
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Failure").field("error", &self.error).finish_non_exhaustive()
+        f.write_str("Failure(..)")
     }
 }
 
@@ -41,21 +29,39 @@ pin_project! {
     /// The events of a body as they may be handed on.
     #[derive(Debug)]
     pub(crate) struct EventBody<R> {
+        // None once the stream has ended, so that nothing holds on to the server.
         #[pin]
-        body: R,
+        body: Option<R>,
         splitter: Splitter,
+        held: Option<Reservation>,
         watch: Watch,
         rules: Vec<ListRule>,
         failure: Failure,
-        ready: VecDeque<Bytes>,
         ended: bool,
     }
 }
 
+/// What became of the bytes that are there.
+enum Step {
+    /// This is handed on.
+    Event(Bytes),
+    /// An event was not.
+    Dropped,
+    /// Others are needed.
+    Starved,
+}
+
 impl<R: Body<Data = Bytes>> EventBody<R> {
-    pub(crate) fn new(body: R, limit: usize, watch: Watch, rules: Vec<ListRule>, failure: Failure) -> Self {
-        let splitter = Splitter::new(limit);
-        Self { body, splitter, watch, rules, failure, ready: VecDeque::new(), ended: false }
+    pub(crate) fn new(
+        body: R,
+        limit: usize,
+        budget: Option<BufferBudget>,
+        watch: Watch,
+        rules: Vec<ListRule>,
+        failure: Failure,
+    ) -> Self {
+        let held = budget.map(|budget| Reservation::new(budget, None));
+        Self { body: Some(body), splitter: Splitter::new(limit), held, watch, rules, failure, ended: false }
     }
 
     pub(crate) fn poll_frame(
@@ -63,17 +69,21 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, R::Error>>> {
         for _ in 0..STEPS_PER_POLL {
-            self.as_mut().read_events();
-            let this = self.as_mut().project();
-            if let Some(piece) = this.ready.pop_front() {
-                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            match self.as_mut().step() {
+                Step::Event(bytes) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                Step::Dropped => continue,
+                Step::Starved => {}
             }
-            if *this.ended {
+            let mut this = self.as_mut().project();
+            let Some(body) = this.body.as_mut().as_pin_mut() else {
+                *this.ended = true;
                 return Poll::Ready(None);
-            }
-            match ready!(this.body.poll_frame(cx)) {
-                // What is left is an event without its end: clients discard it, and nobody has read it.
-                None => *this.ended = true,
+            };
+            match ready!(body.poll_frame(cx)) {
+                None => {
+                    this.splitter.close();
+                    this.body.set(None);
+                }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => this.splitter.push(data),
@@ -86,59 +96,60 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
     }
 
     pub(crate) fn is_end_stream(&self) -> bool {
-        self.ended && self.ready.is_empty()
+        self.ended
     }
 
-    /// Reads the events that are complete.
-    fn read_events(self: Pin<&mut Self>) {
-        let this = self.project();
-        while !*this.ended {
-            let event = match this.splitter.next() {
-                None => return,
-                Some(Ok(event)) => event,
-                Some(Err(_)) => {
-                    this.failure.tell();
-                    this.ready.extend(last_event(&this.failure.error));
-                    *this.ended = true;
-                    return;
-                }
-            };
-            if let Some(bytes) = handed_on(&event, *this.watch, this.rules) {
-                this.ready.push_back(bytes);
-                continue;
-            }
-            this.failure.tell();
-            // Without a request there is nobody to answer.
-            if *this.watch != Watch::Shapes {
-                this.ready.push_back(event.with_data(&this.failure.error));
-                *this.ended = true;
-            }
+    /// Reads an event, if one is complete.
+    fn step(mut self: Pin<&mut Self>) -> Step {
+        let this = self.as_mut().project();
+        if *this.ended {
+            return Step::Starved;
+        }
+        match this.splitter.next() {
+            None if grown(this.held, this.splitter.held()) => Step::Starved,
+            None => self.fail(None, DenialKind::Body(BodyFault::BudgetExhausted)),
+            Some(Err(TooLong)) => self.fail(None, DenialKind::Upstream(UpstreamFault::InvalidAnswer)),
+            Some(Ok(event)) => match handed_on(&event, *this.watch, this.rules) {
+                Some(bytes) => Step::Event(bytes),
+                None => self.fail(Some(&event), DenialKind::Upstream(UpstreamFault::InvalidAnswer)),
+            },
         }
     }
+
+    /// What becomes of an event that cannot be read.
+    fn fail(self: Pin<&mut Self>, event: Option<&Event>, kind: DenialKind) -> Step {
+        let mut this = self.project();
+        let error = (this.failure.0)(kind);
+        let left = event.and_then(Event::without_data);
+        // Who waits for nothing, and who does not look at it, goes on.
+        if *this.watch == Watch::Shapes || event.is_some_and(|event| !event.is_message()) {
+            return left.map_or(Step::Dropped, Step::Event);
+        }
+        *this.ended = true;
+        this.body.set(None);
+        if error.is_empty() {
+            return left.map_or(Step::Dropped, Step::Event);
+        }
+        let id = left.as_deref().and_then(|left| left.strip_suffix(b"\n")).unwrap_or_default();
+        Step::Event([id, b"data: ", &error[..], b"\n\n"].concat().into())
+    }
+}
+
+/// Whether what is held of an event may be.
+fn grown(held: &mut Option<Reservation>, bytes: usize) -> bool {
+    held.as_mut().is_none_or(|held| held.resize(bytes))
 }
 
 /// An event as it may be handed on; `None` if it cannot be read.
 fn handed_on(event: &Event, watch: Watch, rules: &[ListRule]) -> Option<Bytes> {
-    let Some(data) = event.data().filter(|data| !data.is_empty()) else { return Some(event.raw().clone()) };
-    if watch == Watch::Shapes && is_endpoint(&data) {
+    // Without a bracket there is no message in it, however it is read: a sign of life, or the place to post to.
+    if !event.has_json() {
         return Some(event.raw().clone());
     }
-    let pieces = watch.apply(&data, rules).ok()?;
+    let Some(data) = event.data().filter(|data| !data.is_empty()) else { return Some(event.with_data(b"")) };
+    let pieces = watch.apply(&data, rules, true).ok()?;
     match &pieces[..] {
-        [same] if *same == data => Some(event.raw().clone()),
+        [same] if *same == data && !event.hides_json() => Some(event.raw().clone()),
         pieces => Some(event.with_data(&pieces.concat())),
     }
-}
-
-/// Whether data is what the transport of 2024-11-05 begins a stream with: where to post to. No parser takes it for
-/// JSON, with or without comments.
-fn is_endpoint(data: &[u8]) -> bool {
-    let path = data.starts_with(b"/") && !data.starts_with(b"//") && !data.starts_with(b"/*");
-    path || data.starts_with(b"http://") || data.starts_with(b"https://")
-}
-
-/// An event of its own, where there is none to put the error into.
-fn last_event(error: &Bytes) -> Option<Bytes> {
-    let event = || Bytes::from([b"data: ", &error[..], b"\n\n"].concat());
-    (!error.is_empty()).then(event)
 }

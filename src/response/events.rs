@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::{fmt, mem};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use memchr::memchr2;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -29,7 +29,8 @@ pub(crate) struct Splitter {
     after_cr: bool,
     /// No piece has been given out.
     first: bool,
-    failed: bool,
+    /// The rest of a piece that is too long is passed over.
+    skipping: bool,
 }
 
 /// What is known of the line that is being read.
@@ -66,23 +67,41 @@ impl Splitter {
             fields: false,
             after_cr: false,
             first: true,
-            failed: false,
+            skipping: false,
         }
     }
 
     /// Takes in the next bytes. Nothing is copied here if [`next`](Self::next) has given all that it had.
     pub(crate) fn push(&mut self, chunk: Bytes) {
-        if self.failed {
-            return;
-        }
         self.chunk = if self.chunk.is_empty() { chunk } else { [&*self.chunk, &*chunk].concat().into() };
     }
 
-    /// The next event, in order; none if more bytes are needed, and none ever after an error.
+    /// Ends what the stream has left without its end, which conforming clients discard and others read all the same.
+    pub(crate) fn close(&mut self) {
+        if !self.held.is_empty() || !self.chunk.is_empty() {
+            self.push(Bytes::from_static(b"\n\n"));
+        }
+    }
+
+    /// How many bytes are held of an event that is not complete.
+    pub(crate) fn held(&self) -> usize {
+        self.held.capacity()
+    }
+
+    /// The next event, in order; none if more bytes are needed. One that is too long is passed over.
     pub(crate) fn next(&mut self) -> Option<Result<Event, TooLong>> {
-        let end = self.read_piece();
+        let end = loop {
+            let end = self.read_piece();
+            if !self.skipping {
+                break end;
+            }
+            let passed = end.unwrap_or(self.chunk.len());
+            self.pass_over(passed, end.is_some());
+            end?;
+        };
         if self.held.len() + end.unwrap_or(self.read) > self.limit {
-            (self.held, self.chunk, self.read, self.failed) = (Vec::new(), Bytes::new(), 0, true);
+            self.held = Vec::new();
+            self.pass_over(end.unwrap_or(self.chunk.len()), end.is_some());
             return Some(Err(TooLong));
         }
         self.read = 0;
@@ -98,22 +117,15 @@ impl Splitter {
         Some(Ok(self.cut(end)))
     }
 
-    /// What is left at the end of the stream: an event without its end, which clients discard.
-    #[cfg(test)]
-    pub(crate) fn finish(mut self) -> Option<Bytes> {
-        let left = if self.held.is_empty() {
-            self.chunk
-        } else {
-            self.held.extend_from_slice(&self.chunk);
-            self.held.into()
-        };
-        (!left.is_empty()).then_some(left)
+    fn pass_over(&mut self, bytes: usize, whole: bool) {
+        (self.read, self.first, self.skipping) = (0, false, !whole);
+        self.chunk.advance(bytes);
     }
 
     /// Reads on to the end of the piece: its offset in the chunk.
     fn read_piece(&mut self) -> Option<usize> {
         while let Some(&byte) = self.chunk.get(self.read) {
-            let at_start = self.read == 0 && self.held.is_empty();
+            let at_start = self.read == 0 && self.held.is_empty() && !self.skipping;
             let after_cr = mem::replace(&mut self.after_cr, byte == CR);
             self.read += 1;
             let ended = match byte {
@@ -212,15 +224,35 @@ impl Event {
         Some(joined.into())
     }
 
-    /// The same event with other data, as many lines as it takes, where the first data line was. All other lines stay as they are.
-    /// Without a data field there is nothing to replace.
+    /// Whether some byte of it begins an object or an array, as in every message.
+    pub(crate) fn has_json(&self) -> bool {
+        looks_like_json(&self.raw)
+    }
+
+    /// Whether some line that is no data could be taken for JSON: some readers end lines elsewhere, or skip more at the
+    /// start, and find data in it.
+    pub(crate) fn hides_json(&self) -> bool {
+        self.lines().any(|line| line.data().is_none() && looks_like_json(line.text))
+    }
+
+    /// Whether clients that follow the protocol take its data for a message.
+    pub(crate) fn is_message(&self) -> bool {
+        let kind = self.lines().filter_map(|line| line.field(b"event")).last();
+        kind.is_none_or(|kind| kind.is_empty() || kind == b"message")
+    }
+
+    /// The same event with other data, as many lines as it takes, where the first data line was. All other lines stay as
+    /// they are, but those that could be taken for JSON. Without a data field there is nothing to replace.
     pub(crate) fn with_data(&self, data: &[u8]) -> Bytes {
         let mut edited = Vec::with_capacity(self.raw.len() + data.len());
         edited.extend_from_slice(self.raw.get(..self.start).unwrap_or_default());
         let mut replaced = false;
         for line in self.lines() {
             if line.data().is_none() {
-                // With the data line between them gone, a CR and a blank line's LF would be one line end.
+                if looks_like_json(line.text) {
+                    continue;
+                }
+                // With the line between them gone, a CR and a blank line's LF would be one line end.
                 if edited.last() == Some(&CR) && line.text.is_empty() && line.end.first() == Some(&LF) {
                     edited.push(LF);
                 }
@@ -230,6 +262,19 @@ impl Event {
             }
         }
         edited.into()
+    }
+
+    /// What remains of an event whose data must not be handed on: where to resume, and after how long.
+    pub(crate) fn without_data(&self) -> Option<Bytes> {
+        let mut left = Vec::new();
+        for line in self.lines().filter(|line| !looks_like_json(line.text)) {
+            if line.field(b"id").or(line.field(b"retry")).is_some() {
+                left.extend_from_slice(line.text);
+                left.push(LF);
+            }
+        }
+        left.push(LF);
+        (left.len() > 1).then(|| left.into())
     }
 
     fn lines(&self) -> impl Iterator<Item = TextLine<'_>> {
@@ -260,10 +305,20 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = TextLine<'_>> {
     })
 }
 
+/// Whether some byte begins an object or an array.
+fn looks_like_json(bytes: &[u8]) -> bool {
+    memchr2(b'{', b'[', bytes).is_some()
+}
+
 impl<'a> TextLine<'a> {
     /// The value, if it is a data field.
     fn data(self) -> Option<&'a [u8]> {
-        match self.text.strip_prefix(b"data")? {
+        self.field(b"data")
+    }
+
+    /// The value of a field.
+    fn field(self, name: &[u8]) -> Option<&'a [u8]> {
+        match self.text.strip_prefix(name)? {
             [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
             // Still a part of the line, as `slice_ref` wants it.
             empty @ [] => Some(empty),

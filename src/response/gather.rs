@@ -1,15 +1,16 @@
 //! Receiving a response that has to be read as a whole.
 
 use std::future::Future;
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http_body::Body;
+use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 
-use crate::http::Pieces;
+use crate::http::{BufferBudget, Pieces, Reservation};
 
 /// How many frames are received before others have a turn.
 const FRAMES_PER_POLL: usize = 256;
@@ -23,6 +24,7 @@ pin_project! {
         limit: usize,
         pieces: Pieces,
         trailers: Option<HeaderMap>,
+        hold: Option<Reservation>,
     }
 }
 
@@ -31,33 +33,64 @@ pin_project! {
 pub(crate) struct Gathered {
     pub(crate) bytes: Bytes,
     pub(crate) trailers: Option<HeaderMap>,
+    pub(crate) hold: Option<Reservation>,
+}
+
+/// Why a body has not arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// All that may be buffered is.
+    NoBudget,
+    /// It is too long, or broke off.
+    NotWhole,
 }
 
 impl<R: Body<Data = Bytes>> Gather<R> {
-    pub(crate) fn new(body: R, limit: usize) -> Self {
-        Self { body, limit, pieces: Pieces::default(), trailers: None }
+    pub(crate) fn new(body: R, limit: usize, budget: Option<BufferBudget>) -> Self {
+        let hold = budget.map(|budget| Reservation::new(budget, None));
+        Self { body, limit, pieces: Pieces::default(), trailers: None, hold }
+    }
+
+    /// Whether more is announced than may come.
+    fn is_hopeless(&self) -> bool {
+        usize::try_from(self.body.size_hint().lower()).map_or(true, |rest| rest > self.limit - self.pieces.len())
+    }
+
+    fn receive(self: Pin<&mut Self>, frame: Frame<Bytes>) -> Result<(), Missing> {
+        let this = self.project();
+        match frame.into_data() {
+            Ok(data) if data.len() > *this.limit - this.pieces.len() => return Err(Missing::NotWhole),
+            Ok(data) if this.hold.as_mut().is_some_and(|hold| !hold.buffer(data.len())) => {
+                return Err(Missing::NoBudget);
+            }
+            Ok(data) => this.pieces.push(data),
+            Err(frame) => *this.trailers = frame.into_trailers().ok(),
+        }
+        Ok(())
+    }
+
+    fn finish(self: Pin<&mut Self>) -> Gathered {
+        let this = self.project();
+        Gathered { bytes: mem::take(this.pieces).join(), trailers: this.trailers.take(), hold: this.hold.take() }
     }
 }
 
 impl<R: Body<Data = Bytes>> Future for Gather<R> {
-    /// `None` if it is too long or does not arrive.
-    type Output = Option<Gathered>;
+    type Output = Result<Gathered, Missing>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         for _ in 0..FRAMES_PER_POLL {
-            let mut this = self.as_mut().project();
-            let frame = match ready!(this.body.as_mut().poll_frame(cx)) {
-                None => {
-                    let (bytes, trailers) = (std::mem::take(this.pieces).join(), this.trailers.take());
-                    return Poll::Ready(Some(Gathered { bytes, trailers }));
+            if self.is_hopeless() {
+                return Poll::Ready(Err(Missing::NotWhole));
+            }
+            match ready!(self.as_mut().project().body.poll_frame(cx)) {
+                None => return Poll::Ready(Ok(self.finish())),
+                Some(Err(_)) => return Poll::Ready(Err(Missing::NotWhole)),
+                Some(Ok(frame)) => {
+                    if let Err(missing) = self.as_mut().receive(frame) {
+                        return Poll::Ready(Err(missing));
+                    }
                 }
-                Some(Err(_)) => return Poll::Ready(None),
-                Some(Ok(frame)) => frame,
-            };
-            match frame.into_data() {
-                Ok(data) if data.len() > *this.limit - this.pieces.len() => return Poll::Ready(None),
-                Ok(data) => this.pieces.push(data),
-                Err(frame) => *this.trailers = frame.into_trailers().ok(),
             }
         }
         cx.waker().wake_by_ref();

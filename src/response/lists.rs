@@ -80,6 +80,8 @@ pub(crate) enum Unreadable {
     NoList,
     /// The text is neither an object nor an array of objects.
     NotAMessage,
+    /// A result is an array.
+    ResultArray,
     /// A result stands beside an error or a method.
     TwoOutcomes,
 }
@@ -98,6 +100,7 @@ impl fmt::Display for Unreadable {
             Self::Json(error) => fmt::Display::fmt(error, f),
             Self::NoList => f.write_str("no list where one was asked for"),
             Self::NotAMessage => f.write_str("neither a message nor a batch"),
+            Self::ResultArray => f.write_str("a result that is an array"),
             Self::TwoOutcomes => f.write_str("a result beside an error or a method"),
         }
     }
@@ -109,19 +112,18 @@ impl std::error::Error for Unreadable {}
 /// listed.
 ///
 /// Lists are known by their shape. A result that has one is for this caller alone, and says so in `cacheScope` if it
-/// has that member, or is `modern` and should.
+/// has that member, or is modern and should.
 ///
 /// # Errors
 ///
-/// What a list holds cannot be told exactly, or a result has not the list that is `expected`: the text must not be
+/// What a list holds cannot be told exactly, or a result has not the list that was asked for: the text must not be
 /// passed on.
 pub(crate) fn filter(
     text: &Bytes,
-    expected: Option<ListKind>,
-    modern: bool,
+    asked: Asked,
     permits: &mut dyn FnMut(&Entry<'_>) -> bool,
 ) -> Result<Edits, Unreadable> {
-    let mut filter = Filter { text, reader: Reader::tolerant(text)?, expected, modern, permits, edits: Edits::new() };
+    let mut filter = Filter { text, reader: Reader::tolerant(text)?, asked, permits, edits: Edits::new() };
     if filter.reader.kind()? == Kind::Array {
         filter.reader.open_array()?;
         while filter.reader.element()? {
@@ -135,11 +137,21 @@ pub(crate) fn filter(
     Ok(edits)
 }
 
+/// What a text is an answer to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// The list that was asked for.
+    pub(crate) list: Option<ListKind>,
+    /// The request spoke a revision in which lists say who may keep them.
+    pub(crate) modern: bool,
+    /// The text is one of many: it may be no message at all, but a sign of life.
+    pub(crate) streamed: bool,
+}
+
 struct Filter<'a> {
     text: &'a [u8],
     reader: Reader<'a, true>,
-    expected: Option<ListKind>,
-    modern: bool,
+    asked: Asked,
     permits: &'a mut dyn FnMut(&Entry<'_>) -> bool,
     edits: Edits,
 }
@@ -180,16 +192,22 @@ impl Filter<'_> {
         match (result, other) {
             (Some(_), true) => Err(Unreadable::TwoOutcomes),
             (None, true) | (Some(true), false) => Ok(()),
-            (Some(false) | None, false) if self.expected.is_none() => Ok(()),
+            (None, false) if self.asked.streamed => Ok(()),
+            (Some(false) | None, false) if self.asked.list.is_none() => Ok(()),
             (Some(false) | None, false) => Err(Unreadable::NoList),
         }
     }
 
     /// Reads a result: whether it has the list that was asked for.
     fn result(&mut self) -> Result<bool, Unreadable> {
-        if self.reader.kind()? != Kind::Object {
-            self.reader.value()?;
-            return Ok(false);
+        match self.reader.kind()? {
+            Kind::Object => {}
+            // Some readers take the items of an array for the members of an object.
+            Kind::Array => return Err(Unreadable::ResultArray),
+            _ => {
+                self.reader.value()?;
+                return Ok(false);
+            }
         }
         let start = self.reader.at();
         let mut found = Found::default();
@@ -208,7 +226,7 @@ impl Filter<'_> {
         if self.reader.kind()? == Kind::Array {
             if let Some(kind) = ListKind::ALL.into_iter().find(|kind| name == kind.member()) {
                 found.any = true;
-                found.expected |= self.expected == Some(kind);
+                found.expected |= self.asked.list == Some(kind);
                 return self.list(kind);
             }
             if ListKind::ALL.iter().any(|kind| folds_onto(&name, kind.member())) {
@@ -235,7 +253,7 @@ impl Filter<'_> {
                 self.edits.replace(span.start()..span.end(), Bytes::from_static(b"\"private\""));
             }
             // The object has a list at least, so that a comma is right.
-            None if self.modern => {
+            None if self.asked.modern => {
                 let inside = start + 1;
                 self.edits.replace(inside..inside, Bytes::from_static(b"\"cacheScope\":\"private\","));
             }
@@ -251,6 +269,12 @@ impl Filter<'_> {
         let mut cut: Option<Range<usize>> = None;
         self.reader.open_array()?;
         while self.reader.element()? {
+            if self.asked.list != Some(kind) && !matches!(self.reader.kind()?, Kind::Array | Kind::Object) {
+                // Something else of the same name: no entry of a list is a text or a number.
+                self.reader.value()?;
+                kept_to = Some(self.reader.at());
+                continue;
+            }
             let (entry, permitted) = self.entry(kind)?;
             if !permitted {
                 let from = cut.map_or_else(|| kept_to.unwrap_or(entry.start), |cut| cut.start);

@@ -11,5 +11,5 @@ mod lists;
 mod plan;
 
 pub(crate) use self::body::{EventBody, Failure};
-pub(crate) use self::gather::{Gather, Gathered};
+pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::plan::{ListRule, Plan, Watch};

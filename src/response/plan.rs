@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::lists::{Entry, ListKind, Unreadable, filter};
+use super::lists::{Asked, Entry, ListKind, Unreadable, filter};
 use crate::identity::{Roles, Server};
-use crate::message::{Era, Inspection};
+use crate::message::{Era, Inspection, Message};
 use crate::policy::{Listed, Policy};
 
 /// Whose permissions a list is cut down to.
@@ -42,8 +42,7 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Adds a rule; gives it back if the plan is being carried out already, as where a response has begun before the
-    /// request was sent on.
+    /// Adds a rule; gives it back if the plan is being carried out already.
     pub(crate) fn register(&self, rule: ListRule) -> Result<(), ListRule> {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(rules) => {
@@ -60,11 +59,30 @@ impl Plan {
     }
 }
 
+/// In how many pieces a message may be handed on.
+const MAX_PIECES: usize = 64;
+
+/// What a request asks for.
+enum Asks {
+    List(ListKind),
+    /// What is in a directory of resources, of which the answer's shape is not settled.
+    Directory,
+}
+
+impl Asks {
+    fn of_method(method: &str) -> Option<Self> {
+        match method {
+            "resources/directory/read" => Some(Self::Directory),
+            method => ListKind::of_method(method).map(Self::List),
+        }
+    }
+}
+
 /// What is looked for in a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// The answers to a batch, some of which are lists, by their shape: what cannot be read is no answer.
-    Batch,
+    /// Answers, some of which may be lists, by their shape: what cannot be read is no answer.
+    Answers,
     /// The list that was asked for: what is not one is no answer.
     List { kind: ListKind, modern: bool },
     /// Nothing: the response is not read.
@@ -76,24 +94,28 @@ pub(crate) enum Watch {
 impl Watch {
     /// What is looked for in the response to a body.
     pub(crate) fn of(inspection: &Inspection) -> Self {
-        let kind = |message: crate::message::Message<'_>| {
-            message.method().ok().and_then(|method| ListKind::of_method(&method))
-        };
+        let asks = |message: Message<'_>| Asks::of_method(&message.method().ok()?);
         let modern = inspection.era() == Era::Modern;
-        match inspection.messages().find_map(kind) {
+        match inspection.messages().find_map(asks) {
             None => Self::Nothing,
-            Some(_) if inspection.is_batch() => Self::Batch,
-            Some(kind) => Self::List { kind, modern },
+            Some(_) if inspection.is_batch() => Self::Answers,
+            Some(Asks::List(kind)) => Self::List { kind, modern },
+            Some(Asks::Directory) => Self::Answers,
         }
     }
 
-    /// A message as it may be handed on.
-    pub(crate) fn apply(self, text: &Bytes, rules: &[ListRule]) -> Result<Vec<Bytes>, Unreadable> {
-        let (expected, modern) = match self {
-            Self::List { kind, modern } => (Some(kind), modern),
-            Self::Batch | Self::Nothing | Self::Shapes => (None, false),
+    /// A message as it may be handed on, alone or as one of a stream.
+    pub(crate) fn apply(self, text: &Bytes, rules: &[ListRule], streamed: bool) -> Result<Vec<Bytes>, Unreadable> {
+        let asked = match self {
+            Self::List { kind, modern } => Asked { list: Some(kind), modern, streamed },
+            Self::Answers | Self::Nothing | Self::Shapes => Asked { streamed, ..Asked::default() },
         };
-        let edits = filter(text, expected, modern, &mut |entry| rules.iter().all(|rule| rule.permits(entry)))?;
-        if edits.is_empty() { Ok(vec![text.clone()]) } else { Ok(edits.apply(text).collect()) }
+        let edits = filter(text, asked, &mut |entry| rules.iter().all(|rule| rule.permits(entry)))?;
+        if edits.is_empty() {
+            return Ok(vec![text.clone()]);
+        }
+        let pieces: Vec<_> = edits.apply(text).collect();
+        // Each piece is a frame: beyond some number of them a copy costs less.
+        if pieces.len() > MAX_PIECES { Ok(vec![pieces.concat().into()]) } else { Ok(pieces) }
     }
 }

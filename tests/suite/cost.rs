@@ -12,8 +12,9 @@ use http_body::Body;
 use http_body_util::{Empty, Full};
 use tower::{Layer, Service};
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
+use tower_toolgate::policy::{Policy, PolicyConfig, RoleConfig};
 
-use super::support::{mcp, plain, post, post_text, tool_call};
+use super::support::{Script, mcp, plain, post, post_text, tool_call};
 
 /// A service that looks at nothing.
 #[derive(Clone)]
@@ -105,7 +106,7 @@ fn a_body_in_several_frames_is_copied_once() {
     let call = tool_call("1", "echo", &format!(r#"{{"text":"{}"}}"#, "a".repeat(LENGTH)));
     let frames: Vec<_> = call.as_bytes().chunks(1 << 14).map(Bytes::copy_from_slice).collect();
     let length = call.len() as u64;
-    let announced = super::support::Script::of(frames).with_hint(http_body::SizeHint::with_exact(length));
+    let announced = Script::of(frames).with_hint(http_body::SizeHint::with_exact(length));
     let info = cost(mcp().layer(Silent), post(announced));
     assert!(info.bytes_total < length + length / 64, "{info:?} for {length}");
 }
@@ -120,3 +121,40 @@ fn a_second_gate_costs_no_second_reading() {
 }
 
 const SECOND: u64 = 0;
+
+/// A service that answers with a list in several frames.
+#[derive(Clone)]
+struct Listing(Vec<Bytes>);
+
+impl<B> Service<Request<B>> for Listing {
+    type Response = Response<Script>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Request<B>) -> Self::Future {
+        let response = Response::builder().header("content-type", "application/json");
+        std::future::ready(Ok(response.body(Script::of(std::mem::take(&mut self.0))).unwrap()))
+    }
+}
+
+#[test]
+fn layers_that_are_joined_read_a_list_once() {
+    let gate = |tool: &str| {
+        let role = RoleConfig::new("analyst").with_allow(["echo"]).with_allow([tool]);
+        ArgumentAllowlistLayer::new(Policy::new(&PolicyConfig::new().with_role(role)).unwrap())
+    };
+    let entries = format!(r#"{{"name":"echo","description":"{}"}},{{"name":"a"}},{{"name":"b"}}"#, "x".repeat(1 << 20));
+    let list = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{entries}]}}}}"#);
+    let frames: Vec<_> = list.as_bytes().chunks(64 << 10).map(Bytes::copy_from_slice).collect();
+    let request = || post_text(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    let (a, b) = (gate("a"), gate("b"));
+    // Whoever reads several frames copies them together.
+    let copied = |info: AllocationInfo| usize::try_from(info.bytes_total).unwrap() / list.len();
+    assert_eq!(copied(cost(a.clone().join(b.clone()).layer(Listing(frames.clone())), request())), 1);
+    assert_eq!(copied(cost(a.layer(b.layer(Listing(frames.clone()))), request())), 2);
+    assert_eq!(copied(cost(a.layer(Listing(frames)), request())), 1);
+}

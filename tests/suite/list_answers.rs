@@ -11,10 +11,10 @@ use flate2::write::GzEncoder;
 use http::{Method, Request, Response};
 use http_body_util::Full;
 use tokio_test::task;
-use tower::Layer;
+use tower::{Layer, ServiceBuilder};
 use tower_http::decompression::Decompression;
 use tower_toolgate::answer::Denial;
-use tower_toolgate::http::RequestBody;
+use tower_toolgate::http::{RequestBody, ResponseBody};
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::observe::DecisionEvent;
 use tower_toolgate::policy::{Policy, PolicyConfig, RoleConfig};
@@ -146,38 +146,45 @@ fn a_body_is_what_one_header_says_or_nothing() {
 }
 
 #[test]
-fn two_gates_read_a_stream_once() {
-    let stack = |mock| gate().layer(inner_gate().layer(mock));
+fn two_gates_filter_joined_or_apart() {
+    type Inner = RequestBody<RequestBody<Full<Bytes>>>;
     let stream = format!("data: {TOOLS}\n\ndata: {{}}\n\n");
-    let events = || answer(200, &[("content-type", "text/event-stream")], stream.clone());
-    let exchange = through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(stack, get(), events());
-    assert!(exchange.text().contains("run_query"), "{}", exchange.text());
-    assert!(!exchange.text().contains("echo") && !exchange.text().contains("\"rm\""), "{}", exchange.text());
-    // The inner one leaves the response to the outer one, even where that only watches.
-    let shadow = |mock| gate().with_insecure_shadow(true).layer(inner_gate().layer(mock));
-    for request in [get(), ask("tools/list")] {
-        let exchange = through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(shadow, request, events());
-        assert!(exchange.text().contains("\"rm\""), "{}", exchange.text());
-        assert!(!exchange.text().contains("echo"), "{}", exchange.text());
+    for (body, media) in [(&*stream, "text/event-stream"), (TOOLS, "application/json")] {
+        for (outer, echo, rm) in [(gate(), false, false), (gate().with_insecure_shadow(true), false, true)] {
+            for request in [get(), ask("tools/list")] {
+                let answer = || answer(200, &[("content-type", media)], body.to_owned());
+                let joined = |mock| outer.clone().join(inner_gate()).layer(mock);
+                let apart = |mock| outer.layer(inner_gate().layer(mock));
+                let joined = through::<_, Inner, _, _, _>(joined, request.clone(), answer());
+                let apart = through::<_, Inner, _, _, _>(apart, request, answer());
+                assert_eq!(dense(joined.text()), dense(apart.text()));
+                let has = |name| joined.text().contains(name);
+                assert_eq!((has("run_query"), has("echo"), has("\"rm\"")), (true, echo, rm), "{}", joined.text());
+            }
+        }
     }
 }
 
 #[test]
-fn a_request_that_is_sent_on_late_is_filtered_where_it_is() {
-    // A middleware between two gates that answers at once, and asks the inner service when its body is read.
-    let extensions = Arc::new(Mutex::new(None));
-    let keep = Arc::clone(&extensions);
-    let outer = gate().with_insecure_shadow(true);
-    for request in [get(), ask("tools/list")] {
-        let early = answer(200, &[("content-type", "application/json")], TOOLS);
-        let (body, head) = (request.body().clone(), request.method().clone());
-        let exchange = answered(&outer, request, early);
-        *keep.lock().unwrap() = Some(exchange.seen.unwrap().head);
-        let mut late = Request::from_parts(extensions.lock().unwrap().take().unwrap(), body);
-        *late.method_mut() = head;
-        let exchange = answered(&inner_gate(), late, answer(200, &[("content-type", "application/json")], TOOLS));
-        assert!(exchange.text().contains("\"rm\"") && !exchange.text().contains("echo"), "{}", exchange.text());
-    }
+fn th_012_what_stands_between_two_gates_gets_what_is_filtered() {
+    // It renames, keeps, or puts together what several gates let pass.
+    let between = |mock| {
+        let renamed = |response: Response<ResponseBody<Full<Bytes>>>| {
+            let body = String::from_utf8(collect(response.into_body()).0.concat()).unwrap();
+            assert!(!body.contains("run_secret"), "{body}");
+            answer(
+                200,
+                &[("content-type", "application/json")],
+                body.replace("{\"name\":\"rm\"}", "{\"name\":\"echo\"}"),
+            )
+        };
+        gate().layer(ServiceBuilder::new().map_response(renamed).service(inner_gate().layer(mock)))
+    };
+    let list = answer(200, &[("content-type", "application/json")], TOOLS);
+    let exchange = through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(between, ask("tools/list"), list);
+    // Renamed as something that the outer gate permits, beside what both do.
+    assert_eq!(exchange.text().matches("\"echo\"").count(), 1, "{}", exchange.text());
+    assert_eq!(exchange.text().matches("run_query").count(), 1, "{}", exchange.text());
 }
 
 #[test]
@@ -188,7 +195,7 @@ fn the_observer_hears_of_events_that_are_dropped() {
         told.lock().unwrap().extend(event.denial.map(Denial::reason));
     });
     let events = |body: &str| answer(200, &[("content-type", "text/event-stream")], body.to_owned());
-    let stream = "data: {junk\n\ndata: {}\n\ndata: more\n\n";
+    let stream = "data: {junk\n\ndata: {}\n\ndata: [more\n\n";
     assert_eq!(answered(&observed, get(), events(stream)).text(), "data: {}\n\n");
     assert_eq!(*seen.lock().unwrap(), ["upstream.invalid_answer"; 2]);
     answered(&observed, ask("tools/list"), events(stream));

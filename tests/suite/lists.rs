@@ -6,8 +6,6 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
-use tower::Layer;
-use tower_toolgate::http::RequestBody;
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::policy::{ArgumentAllowlist, Policy, PolicyConfig, RoleConfig};
 
@@ -173,16 +171,6 @@ fn a_stream_ends_with_an_error_where_an_event_cannot_be_read() {
     let exchange = answered(&small, asked(), events(&format!("data: {TOOLS}\n\n")));
     assert!(exchange.text().starts_with("data: {\"jsonrpc\":\"2.0\",\"id\":\"q-1\",\"error\""), "{}", exchange.text());
     assert!(!exchange.text().contains("tools"), "{}", exchange.text());
-}
-
-#[test]
-fn two_gates_read_a_list_once() {
-    let inner = gate_for(RoleConfig::new("analyst").with_allow(["run_query", "rm"]));
-    let stack = |mock| gate().layer(inner.layer(mock));
-    let exchange = through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(stack, ask("tools/list"), json(TOOLS));
-    // Only what both permit, and the one that was not asked to read leaves the body alone.
-    assert!(exchange.text().contains("run_query"), "{}", exchange.text());
-    assert!(!exchange.text().contains("echo") && !exchange.text().contains("\"rm\""), "{}", exchange.text());
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod decisions;
 mod heads;
 mod hosts;
 mod list_answers;
+mod list_attacks;
 mod list_streams;
 mod lists;
 mod observe;

@@ -99,6 +99,8 @@ where
                     let gathered = ready!(gather.poll(cx));
                     #[expect(clippy::expect_used, reason = "the contract of Future")]
                     let (waiting, passage) = waiting.take().expect("polled after completion");
+                    // Nothing holds on to the server from here on.
+                    this.state.set(State::Answer { response: None });
                     return Poll::Ready(Ok(this.gate.finish(gathered, waiting, &passage)));
                 }
                 StateProjection::Receive { collect, waiting, admission } => {

@@ -8,7 +8,7 @@ use http::header::{ALLOW, CONNECTION, HeaderValue};
 use http::{Response, StatusCode};
 
 use crate::answer::{Denial, Negotiate, RespondToDenial, grpc_status};
-use crate::http::{BodyLimits, Reading};
+use crate::http::{BodyLimits, Place, Reading};
 use crate::identity::{ExtractRoles, RolesFromExtensions, Server};
 use crate::message::Mcp;
 use crate::observe::OnDecision;
@@ -30,6 +30,7 @@ pub(super) struct Gate {
     pub(super) digest_key: Option<crate::observe::DigestKey>,
     pub(super) upgrades: Vec<Box<str>>,
     pub(super) shadow: bool,
+    pub(super) place: Place,
     /// What a list, or an event that may be one, may have in bytes.
     pub(super) max_list_bytes: usize,
 }
@@ -57,6 +58,7 @@ impl Gate {
             digest_key: None,
             upgrades: Vec::new(),
             shadow: false,
+            place: Place::default(),
             max_list_bytes: MAX_LIST_BYTES,
         }
     }

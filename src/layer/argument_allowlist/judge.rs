@@ -1,5 +1,7 @@
 //! The decisions of a gate about one request.
 
+use std::sync::Arc;
+
 use http::header::{ACCEPT_ENCODING, HeaderValue, UPGRADE};
 use http::request::Parts;
 use http::{Method, Request};
@@ -8,8 +10,7 @@ use super::gate::{Gate, Protocol};
 use super::tell::Caller;
 use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, Subject};
 use crate::http::{
-    Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, RequestBody, StreamContext, admit,
-    admit_grpc,
+    Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, RequestBody, StreamPlan, admit, admit_grpc,
 };
 use crate::identity::Server;
 use crate::json::Arguments;
@@ -37,11 +38,8 @@ pub(super) struct Passage {
 
 /// Where the rules for lists are found once the response is there.
 pub(super) enum Rules {
-    /// In the plan of a body's context, to which inner layers may have added.
-    Body(Context),
-    /// In the plan of a context without a body, likewise.
-    Stream(StreamContext),
-    /// Here: the plan was being carried out when this request came.
+    /// In the plan of the chain of layers that this one begins.
+    Plan(Arc<Plan>),
     Own(ListRule),
     None,
 }
@@ -49,8 +47,7 @@ pub(super) enum Rules {
 impl Rules {
     pub(super) fn take(&self) -> Vec<ListRule> {
         match self {
-            Self::Body(context) => context.plan().take(),
-            Self::Stream(context) => context.plan().take(),
+            Self::Plan(plan) => plan.take(),
             Self::Own(rule) => vec![rule.clone()],
             Self::None => Vec::new(),
         }
@@ -139,18 +136,23 @@ impl Gate {
         if head.method != Method::GET {
             return passage;
         }
-        let (context, outermost) = StreamContext::of(head);
-        let own = self.register(&self.caller(head, Era::Legacy), context.plan());
-        let planned = outermost.then_some(Rules::Stream(context));
-        Passage { watch: Watch::Shapes, rules: planned.or(own).unwrap_or(Rules::None), ..passage }
+        let plan = StreamPlan::of(head, self.place);
+        self.watch(&self.caller(head, Era::Legacy), Watch::Shapes, plan, passage)
     }
 
-    /// Adds to a plan: what is left to be done here.
-    fn register(&self, caller: &Caller<'_>, plan: &Plan) -> Option<Rules> {
-        if self.shadow {
-            return None;
-        }
-        plan.register(self.list_rule(caller)).err().map(Rules::Own)
+    /// Sees to what is to be done with a response: the layer that begins the chain does it.
+    fn watch(&self, caller: &Caller<'_>, watch: Watch, plan: Option<Arc<Plan>>, passage: Passage) -> Passage {
+        let rule = (watch != Watch::Nothing && !self.shadow).then(|| self.list_rule(caller));
+        let Some(plan) = plan else {
+            return Passage { watch, rules: rule.map_or(Rules::None, Rules::Own), ..passage };
+        };
+        let left = rule.and_then(|rule| plan.register(rule).err());
+        let rules = match left {
+            Some(rule) => Rules::Own(rule),
+            None if self.place.after => Rules::None,
+            None => Rules::Plan(plan),
+        };
+        Passage { watch, rules, ..passage }
     }
 
     fn list_rule(&self, caller: &Caller<'_>) -> ListRule {
@@ -158,7 +160,7 @@ impl Gate {
     }
 
     fn judge_body(&self, head: &mut Parts, collected: &Collected) -> Result<Passage, Denial> {
-        let (context, outermost) = self.read(head, collected)?;
+        let context = self.read(head, collected)?;
         let inspection = context.inspection();
         let caller = self.caller(head, inspection.era());
         let denial = self.first_denial(&caller, inspection);
@@ -167,24 +169,14 @@ impl Gate {
             Some(denial) if !self.shadow => Err(denial),
             Some(_) | None => {
                 let passage = Passage::new(head, Some(inspection), caller.client());
-                Ok(self.watch(&caller, &context, outermost, passage))
+                let mcp = matches!(&self.protocol, Protocol::JsonRpc(reading) if reading.dialect.rules().mcp_transport);
+                let watch = if mcp { Watch::of(inspection) } else { Watch::Nothing };
+                Ok(self.watch(&caller, watch, context.plan().cloned(), passage))
             }
         }
     }
 
-    /// Registers what is to be done with the response, if it is a list. The outermost layer does it.
-    fn watch(&self, caller: &Caller<'_>, context: &Context, outermost: bool, passage: Passage) -> Passage {
-        let mcp = matches!(&self.protocol, Protocol::JsonRpc(reading) if reading.dialect.rules().mcp_transport);
-        let watch = if mcp { Watch::of(context.inspection()) } else { Watch::Nothing };
-        if watch == Watch::Nothing {
-            return passage;
-        }
-        let own = self.register(caller, context.plan());
-        let planned = outermost.then(|| Rules::Body(context.clone()));
-        Passage { watch, rules: planned.or(own).unwrap_or(Rules::None), ..passage }
-    }
-
-    fn read(&self, head: &mut Parts, collected: &Collected) -> Result<(Context, bool), Denial> {
+    fn read(&self, head: &mut Parts, collected: &Collected) -> Result<Context, Denial> {
         let Collected { bytes, trailers, hold } = collected;
         let refuse = |head: &Parts, kind| Err(self.refuse(head, kind, IdSalvage::of(bytes)));
         let Protocol::JsonRpc(reading) = &self.protocol else {
@@ -194,7 +186,7 @@ impl Gate {
         if let Some(Err(mismatch)) = trailers.map(Mirror::check_trailers) {
             return refuse(head, DenialKind::Header(mismatch));
         }
-        Context::of(head, bytes, hold.as_ref(), reading).or_else(|error| {
+        Context::of(head, bytes, hold.as_ref(), reading, self.place).or_else(|error| {
             let kind = match error {
                 ReadError::Json(error) => DenialKind::Json(error),
                 ReadError::Message(fault) => DenialKind::Message(fault),

@@ -12,6 +12,7 @@ use crate::answer::RespondToDenial;
 use crate::http::{BufferBudget, Reading};
 use crate::identity::{ExtractRoles, Server};
 use crate::json::MAX_LENGTH;
+use crate::layer::join::{Join, Joined, Sealed};
 use crate::message::Dialect;
 use crate::observe::OnDecision;
 use crate::policy::Policy;
@@ -108,9 +109,22 @@ impl ArgumentAllowlistLayer {
         self.set(|gate| gate.shadow = shadow)
     }
 
+    /// Puts a layer right inside of this one, with nothing between them: both read a response once.
+    pub fn join<I: Join>(self, inner: I) -> Joined<Self, I> {
+        Joined::new(self.set(|gate| gate.place.before = true), inner)
+    }
+
     fn set(mut self, change: impl FnOnce(&mut Gate)) -> Self {
         change(Arc::make_mut(&mut self.gate));
         self
+    }
+}
+
+impl Join for ArgumentAllowlistLayer {}
+
+impl Sealed for ArgumentAllowlistLayer {
+    fn joined(self) -> Self {
+        self.set(|gate| gate.place.after = true)
     }
 }
 

@@ -41,7 +41,11 @@
 //! has to log in or to begin anew. What the stream of a GET brings has to be events or JSON, unless the client asked
 //! for neither. Answers without a body stay as they are. A coded answer is read where a layer between the gate and the
 //! server decodes it, such as tower-http's `DecompressionLayer`; compress outside of the gate. Events go on one by one,
-//! each before the next arrives. Of several gates the outermost does what all of them want, in one reading.
+//! each before the next arrives.
+//!
+//! Several gates each filter what they let pass, since what stands between them may change it, keep it or put it
+//! together. Gates with nothing between them are [joined](ArgumentAllowlistLayer::join): the outermost does what all of
+//! them want, in one reading.
 //!
 //! # What a refusal looks like
 //!
@@ -59,7 +63,9 @@
 //! - What the tool itself does, and what comes back: of responses only lists are read.
 //! - A list only discloses: each call is judged by itself, whatever a list said.
 //! - `Mcp-Param-*` headers are passed on: what they mirror, only the tool's schema says. Repeated ones are refused.
-//! - A cache between two gates, or behind one: lists that are kept must be kept for each role, or not at all.
+//! - A server that sends a list as the answer to another request, or as the text of one: it can tell a client
+//!   whatever it likes. Calls are judged all the same.
+//! - A cache outside of the gate: lists that are kept must be kept for each role, or not at all.
 //! - Routes that do not lead through it. Wrap the finished router; `route_layer` does not cover fallbacks.
 //! - Upgrades that are allowed by name: what is said after the switch is not read.
 //! - An object of very many members in `params` or `arguments` takes up to twelve times its size in memory while it is

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, TRAILER,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, TRAILER,
     TRANSFER_ENCODING, UPGRADE,
 };
 use http::response::Parts;
@@ -13,9 +13,9 @@ use http_body::Body;
 
 use super::gate::Gate;
 use super::judge::Passage;
-use crate::answer::{Requester, UpstreamFault};
-use crate::http::ResponseBody;
-use crate::response::{EventBody, Failure, Gather, Gathered, ListRule, Watch};
+use crate::answer::{DenialKind, Requester, UpstreamFault};
+use crate::http::{BodyFault, ResponseBody, check_parameter};
+use crate::response::{EventBody, Failure, Gather, Gathered, ListRule, Missing, Watch};
 
 /// What is to be done with a response.
 pub(super) enum Passed<R> {
@@ -43,6 +43,8 @@ enum Media {
     Other,
 }
 
+const INVALID: DenialKind = DenialKind::Upstream(UpstreamFault::InvalidAnswer);
+
 /// What says something of the bytes of a body.
 const OF_THE_BYTES: [HeaderName; 5] = [
     ETAG,
@@ -57,7 +59,8 @@ impl Gate {
     pub(super) fn pass<R: Body<Data = Bytes>>(self: &Arc<Self>, response: Response<R>, passage: &Passage) -> Passed<R> {
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
-            let denial = self.refuse_response(&passage.requester, UpstreamFault::SwitchedProtocols);
+            let kind = DenialKind::Upstream(UpstreamFault::SwitchedProtocols);
+            let denial = self.refuse_response(&passage.requester, kind);
             return Passed::Done(self.answer(&denial).map(ResponseBody::answer));
         }
         let bare = switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream();
@@ -87,20 +90,22 @@ impl Gate {
             Media::Events | Media::Json if is_coded(response.headers()) => self.refuse_passed(response, passage),
             Media::Events => Passed::Done(self.events(response, passage, rules)),
             // What is not said to be anything may be nothing, and must be.
-            Media::Absent => Self::gather(response, 0, media, rules),
-            Media::Json => Self::gather(response, self.max_list_bytes, media, rules),
+            Media::Absent => self.gather(response, 0, media, rules),
+            Media::Json => self.gather(response, self.max_list_bytes, media, rules),
             Media::Other => self.refuse_passed(response, passage),
         }
     }
 
     fn gather<R: Body<Data = Bytes>>(
+        &self,
         response: Response<R>,
         limit: usize,
         media: Media,
         rules: Vec<ListRule>,
     ) -> Passed<R> {
         let (head, body) = response.into_parts();
-        Passed::Gather(Gather::new(body, limit), Box::new(Waiting { head, media, rules }))
+        let gather = Gather::new(body, limit, self.limits.budget.clone());
+        Passed::Gather(gather, Box::new(Waiting { head, media, rules }))
     }
 
     fn events<R: Body<Data = Bytes>>(
@@ -109,40 +114,46 @@ impl Gate {
         passage: &Passage,
         rules: Vec<ListRule>,
     ) -> Response<ResponseBody<R>> {
+        make_private(response.headers_mut());
         forget_bytes(response.headers_mut());
         response.headers_mut().remove(CONTENT_LENGTH);
+        let (limit, budget) = (self.max_list_bytes, self.limits.budget.clone());
         let failure = self.failure(&passage.requester);
-        response
-            .map(|body| ResponseBody::events(EventBody::new(body, self.max_list_bytes, passage.watch, rules, failure)))
+        response.map(|body| ResponseBody::events(EventBody::new(body, limit, budget, passage.watch, rules, failure)))
     }
 
     /// What becomes of an event that cannot be read.
     fn failure(self: &Arc<Self>, requester: &Requester) -> Failure {
-        let denial = requester.denial(UpstreamFault::InvalidAnswer);
-        // Who has no id to be told by is told by the end of the stream.
-        let error = if denial.id().is_some() { self.respond.respond(&denial).into_body() } else { Bytes::new() };
-        let tell = self.observer.is_some().then(|| {
-            let (gate, requester) = (Arc::clone(self), requester.clone());
-            Box::new(move || drop(gate.refuse_response(&requester, UpstreamFault::InvalidAnswer))) as Box<_>
-        });
-        Failure { error, tell }
+        let (gate, requester) = (Arc::clone(self), requester.clone());
+        Failure(Box::new(move |kind| {
+            let denial = gate.refuse_response(&requester, kind);
+            // Who has no id to be told by is told by the end of the stream.
+            if denial.is_awaited() { gate.respond.respond(&denial).into_body() } else { Bytes::new() }
+        }))
     }
 
     /// Hands on what has been received, changed where it has to be.
     pub(super) fn finish<R>(
         &self,
-        gathered: Option<Gathered>,
+        gathered: Result<Gathered, Missing>,
         waiting: Waiting,
         passage: &Passage,
     ) -> Response<ResponseBody<R>> {
         let Waiting { mut head, media, rules } = waiting;
-        let Some(Gathered { bytes, trailers }) = gathered else { return self.refuse_answer(head, passage) };
+        let Gathered { bytes, trailers, hold } = match gathered {
+            Ok(gathered) => gathered,
+            Err(Missing::NotWhole) => return self.refuse_answer(head, passage, INVALID),
+            Err(Missing::NoBudget) => {
+                return self.refuse_answer(head, passage, DenialKind::Body(BodyFault::BudgetExhausted));
+            }
+        };
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
-            Media::Json => passage.watch.apply(&bytes, &rules),
-            Media::Absent | Media::Events | Media::Other => return self.refuse_answer(head, passage),
+            Media::Json => passage.watch.apply(&bytes, &rules, false),
+            Media::Absent | Media::Events | Media::Other => return self.refuse_answer(head, passage, INVALID),
         };
-        let Ok(pieces) = pieces else { return self.refuse_answer(head, passage) };
+        let Ok(pieces) = pieces else { return self.refuse_answer(head, passage, INVALID) };
+        make_private(&mut head.headers);
         if pieces.iter().ne((!bytes.is_empty()).then_some(&bytes)) {
             forget_bytes(&mut head.headers);
             if head.headers.contains_key(CONTENT_LENGTH) {
@@ -150,19 +161,19 @@ impl Gate {
                 head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
             }
         }
-        Response::from_parts(head, ResponseBody::pieces(pieces, trailers))
+        Response::from_parts(head, ResponseBody::pieces(pieces, trailers, hold))
     }
 
     fn refuse_passed<R>(&self, response: Response<R>, passage: &Passage) -> Passed<R> {
-        Passed::Done(self.refuse_answer(response.into_parts().0, passage))
+        Passed::Done(self.refuse_answer(response.into_parts().0, passage, INVALID))
     }
 
     /// The response in the place of one that cannot be read. What says that the request failed goes on saying so: a
     /// client learns from it that it has to log in, or that its session is over.
-    fn refuse_answer<R>(&self, mut head: Parts, passage: &Passage) -> Response<ResponseBody<R>> {
-        let denial = self.refuse_response(&passage.requester, UpstreamFault::InvalidAnswer);
+    fn refuse_answer<R>(&self, mut head: Parts, passage: &Passage, kind: DenialKind) -> Response<ResponseBody<R>> {
+        let denial = self.refuse_response(&passage.requester, kind);
         let answer = self.answer(&denial);
-        if !head.status.is_client_error() && !head.status.is_server_error() {
+        if head.status.is_success() || head.status.is_informational() {
             return answer.map(ResponseBody::answer);
         }
         let (of_answer, body) = answer.into_parts();
@@ -188,7 +199,13 @@ impl Media {
         if value.contains("json") && value.contains("event-stream") {
             return Self::Other;
         }
-        match value.split(';').next().unwrap_or_default().trim() {
+        let mut parts = value.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default();
+        // Somebody decodes what is said to be in another charset.
+        if !parts.all(|parameter| check_parameter(parameter).is_ok()) {
+            return Self::Other;
+        }
+        match media {
             "application/json" => Self::Json,
             "text/event-stream" => Self::Events,
             _ => Self::Other,
@@ -199,6 +216,21 @@ impl Media {
 fn is_coded(headers: &HeaderMap) -> bool {
     let plain = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
     !headers.get_all(CONTENT_ENCODING).iter().all(plain)
+}
+
+/// What this caller may see is for no other one (RFC 9111, section 5.2.2).
+fn make_private(headers: &mut HeaderMap) {
+    let values: Vec<_> = headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok()).collect();
+    let directives = || values.iter().flat_map(|value| value.split(',')).map(str::trim);
+    let shares = |directive: &str| {
+        let name = directive.split('=').next().unwrap_or_default().trim_end();
+        ["public", "s-maxage"].iter().any(|shared| name.eq_ignore_ascii_case(shared))
+    };
+    if directives().any(shares) {
+        let kept: Vec<_> = directives().filter(|directive| !shares(directive)).chain(["private"]).collect();
+        let value = HeaderValue::from_str(&kept.join(", ")).unwrap_or(HeaderValue::from_static("private"));
+        headers.insert(CACHE_CONTROL, value);
+    }
 }
 
 fn forget_bytes(headers: &mut HeaderMap) {

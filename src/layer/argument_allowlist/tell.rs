@@ -3,7 +3,7 @@
 use http::request::Parts;
 
 use super::gate::Gate;
-use crate::answer::{Client, Denial, DenialKind, Requester, UpstreamFault, is_streamable};
+use crate::answer::{Client, Denial, DenialKind, Requester, is_streamable};
 use crate::identity::{Roles, Server};
 use crate::message::{Era, Inspection, Message};
 use crate::observe::{DecisionEvent, Outcome};
@@ -60,8 +60,8 @@ impl Gate {
     }
 
     /// Refuses, and tells of, a response. The request's head is the inner service's.
-    pub(super) fn refuse_response(&self, requester: &Requester, fault: UpstreamFault) -> Denial {
-        let denial = requester.denial(fault);
+    pub(super) fn refuse_response(&self, requester: &Requester, kind: DenialKind) -> Denial {
+        let denial = requester.refusal(kind);
         let caller = Caller { head: None, roles: Roles::NONE, server: self.server.as_ref(), era: Era::Legacy };
         let message = requester.inspection().and_then(|inspection| inspection.messages().next());
         self.tell(&caller, message, Outcome::Deny, Some(&denial));

@@ -53,17 +53,18 @@ fn split<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<E
     for chunk in chunks {
         splitter.push(Bytes::copy_from_slice(chunk));
         while let Some(event) = splitter.next() {
-            let Ok(event) = event else {
-                splitter.push(Bytes::from_static(b"data: x\n\n"));
-                assert!(splitter.next().is_none());
-                assert_eq!(splitter.finish(), None);
-                return (events, None, true);
-            };
+            let Ok(event) = event else { return (events, None, true) };
             events.push(event);
         }
         assert!(splitter.held.capacity() <= limit.saturating_add(1) && splitter.chunk.is_empty());
     }
-    (events, splitter.finish(), false)
+    (events, finish(splitter), false)
+}
+
+/// What is left at the end of the stream.
+fn finish(mut splitter: Splitter) -> Option<Bytes> {
+    splitter.held.extend_from_slice(&splitter.chunk);
+    (!splitter.held.is_empty()).then(|| splitter.held.into())
 }
 
 fn joined(events: &[Event], rest: Option<&Bytes>) -> Vec<u8> {
@@ -222,6 +223,62 @@ fn the_limit_counts_one_event() {
 }
 
 #[test]
+fn what_is_too_long_is_passed_over() {
+    let stream = b"data: 1\r\n\r\ndata: {\"a\":\"long\r\ndata: long\"}\r\nid: 2\r\n\r\ndata: 3\r\n\r\n";
+    for size in 1..=stream.len() {
+        let (mut splitter, mut seen, mut failed) = (Splitter::new(20), Vec::new(), 0);
+        for chunk in stream.chunks(size) {
+            splitter.push(Bytes::copy_from_slice(chunk));
+            while let Some(event) = splitter.next() {
+                match event {
+                    Ok(event) => seen.extend(event.data()),
+                    Err(TooLong) => failed += 1,
+                }
+            }
+            assert!(splitter.held() <= 21, "{size}");
+        }
+        assert_eq!((seen, failed), (vec![Bytes::from_static(b"1"), Bytes::from_static(b"3")], 1), "{size}");
+    }
+}
+
+#[test]
+fn an_end_without_a_blank_line_is_one() {
+    for (stream, expected) in
+        [("data: 1", "data: 1\n\n"), ("data: 1\n", "data: 1\n\n"), ("data: 1\r", "data: 1\r\n\n"), (": c", ": c\n")]
+    {
+        let mut splitter = Splitter::new(64);
+        splitter.push(stream.into());
+        assert!(splitter.next().is_none());
+        splitter.close();
+        assert_eq!(splitter.next().unwrap().unwrap().raw(), expected);
+    }
+    let mut splitter = Splitter::new(64);
+    splitter.close();
+    assert!(splitter.next().is_none());
+}
+
+#[test]
+fn lines_that_some_take_for_data_are_known() {
+    for (event, hides, is_message) in [
+        ("data: {}\n\n", false, true),
+        ("id: 1\n: {}\ndata: 1\n\n", true, true),
+        ("id: 1\u{2028}data: {}\n\n", true, true),
+        ("\u{ef}\u{bb}\u{bf}data: {}\n\n", true, true),
+        ("event: ping\ndata: {}\n\n", false, false),
+        ("event: message\nevent\ndata: {}\n\n", false, true),
+        ("event: message\ndata: [\n\n", false, true),
+    ] {
+        let event = only(event.as_bytes());
+        assert_eq!((event.has_json(), event.hides_json(), event.is_message()), (true, hides, is_message), "{event:?}");
+    }
+    assert!(!only(b"event: ping\ndata: ping\n\n").has_json());
+    let event = only(b"id: 1\nid: {}\nretry: 5\nevent: x\n: {}\ndata: {}\n\n");
+    assert_eq!(event.without_data().unwrap(), "id: 1\nretry: 5\n\n");
+    assert_eq!(event.with_data(b"1"), "id: 1\nretry: 5\nevent: x\ndata: 1\n\n");
+    assert_eq!(only(b"event: x\ndata: {}\n\n").without_data(), None);
+}
+
+#[test]
 fn whole_events_are_not_copied() {
     let chunk = Bytes::from(b"data: 1\n\n: c\nid: 2\ndata: 2\n\ndata: 3".to_vec());
     let inside = |bytes: &Bytes| chunk.as_ptr_range().contains(&bytes.as_ptr());
@@ -242,7 +299,7 @@ fn chunks_may_be_pushed_ahead_and_left() {
     assert_eq!(splitter.next().unwrap().unwrap().raw(), "data: 1\n\n");
     splitter.push(Bytes::from_static(b": 4"));
     assert_eq!(splitter.next().unwrap().unwrap().raw(), "data: 2\n\n");
-    assert_eq!(splitter.finish().unwrap(), "data: 3\n\nid: 4");
+    assert_eq!(finish(splitter).unwrap(), "data: 3\n\nid: 4");
 }
 
 #[test]

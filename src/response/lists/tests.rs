@@ -11,7 +11,7 @@ fn with_x(entry: &Entry<'_>) -> bool {
 
 fn filtered(text: &str, expected: Option<ListKind>, modern: bool) -> Result<String, Unreadable> {
     let text = Bytes::copy_from_slice(text.as_bytes());
-    let edits = filter(&text, expected, modern, &mut with_x)?;
+    let edits = filter(&text, Asked { list: expected, modern, streamed: false }, &mut with_x)?;
     Ok(String::from_utf8(edits.apply(&text).collect::<Vec<_>>().concat()).unwrap())
 }
 
@@ -35,7 +35,7 @@ fn decision_12_what_is_not_permitted_goes_with_one_comma() {
                 let expected = if size == 0 { list.clone() } else { expected };
                 let output = filtered(&tools(&list), Some(ListKind::Tools), false);
                 assert_eq!(output, Ok(tools(&expected)), "{list:?}");
-                let edits = filter(&Bytes::from(tools(&list)), None, false, &mut with_x).unwrap();
+                let edits = filter(&Bytes::from(tools(&list)), Asked::default(), &mut with_x).unwrap();
                 assert_eq!(edits.is_empty(), stay.len() == size, "{list:?}");
             }
         }
@@ -61,7 +61,7 @@ fn decision_12_every_list_is_known_by_its_shape() {
             seen.push((entry.kind, entry.name.to_owned()));
             true
         };
-        assert!(filter(&Bytes::from(text), None, false, &mut permits).unwrap().is_empty());
+        assert!(filter(&Bytes::from(text), Asked::default(), &mut permits).unwrap().is_empty());
         assert_eq!(seen, [(kind, "a".to_owned()), (kind, "x".to_owned())]);
         let others = ListKind::ALL.into_iter().filter(|other| *other != kind);
         others.for_each(|other| assert_eq!(filtered(&expected, Some(other), false), Err(Unreadable::NoList)));
@@ -164,7 +164,7 @@ fn decision_12_a_list_is_for_this_caller_alone() {
         ("resembling, no list", r#""CacheScope":1"#.to_owned(), true, r#""CacheScope":1"#.to_owned()),
     ] {
         assert_eq!(filtered(&result(&before), None, modern), Ok(result(&after)), "{name}");
-        let edits = filter(&Bytes::from(result(&before)), None, modern, &mut with_x).unwrap();
+        let edits = filter(&Bytes::from(result(&before)), Asked { modern, ..Asked::default() }, &mut with_x).unwrap();
         assert_eq!(edits.is_empty(), before == after, "{name}");
     }
 }
@@ -263,7 +263,7 @@ fn decision_1_what_cannot_be_read_exactly_is_not_passed_on() {
     let deep = format!(r#"{{"result":{{"a":{}1{}}}}}"#, "[".repeat(126), "]".repeat(126));
     assert!(filtered(&deep, None, false).is_err_and(json(Fault::TooDeep)));
     let invalid = Bytes::from_static(b"{\"a\":\"\xFF\"}");
-    assert!(filter(&invalid, None, false, &mut with_x).is_err_and(json(Fault::InvalidUtf8)));
+    assert!(filter(&invalid, Asked::default(), &mut with_x).is_err_and(json(Fault::InvalidUtf8)));
 }
 
 // === properties ===
@@ -308,7 +308,7 @@ proptest! {
         let tools = expected["result"]["tools"].as_array_mut().unwrap();
         tools.retain(|tool| tool["name"].as_str().unwrap().contains('x'));
         let bytes = Bytes::from(text.clone());
-        let edits = filter(&bytes, Some(ListKind::Tools), modern, &mut with_x).unwrap();
+        let edits = filter(&bytes, Asked { list: Some(ListKind::Tools), modern, streamed: false }, &mut with_x).unwrap();
         let changes = entries.iter().any(|((_, permitted), ..)| !permitted)
             || scope.as_ref().is_some_and(|scope| !scope.contains("private")) || scope.is_none() && modern;
         prop_assert_eq!(edits.is_empty(), !changes);
