@@ -4,6 +4,7 @@
 //! tests. Without it they say loudly that they were skipped; with it, what cannot be run is a failure.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)]
 
+mod clients;
 mod conformance;
 mod sdks;
 mod support;

@@ -1,11 +1,18 @@
-// client.mjs SDK URL KEY ERA TOOL ARGUMENTS...: connects, lists, calls each tool in turn, prints one line of JSON a step.
+// client.mjs SDK URL KEY ERA STEP JSON...: connects, lists, takes each step in turn, prints one line of JSON a step.
+// A step is a tool with its arguments, or one of the methods below with its parameters. After `--` comes another run.
 // SDK is the folder of the version's package; ERA is legacy or modern, which only version 2 knows.
 import { pathToFileURL } from 'node:url';
 
-const [, , sdk, url, key, era, ...calls] = process.argv;
+const [, , sdk, ...rest] = process.argv;
 const load = (path) => import(pathToFileURL(`${sdk}/node_modules/@modelcontextprotocol/${path}`).href);
+const lists = {
+  'tools/list': ['listTools', 'tools'],
+  'prompts/list': ['listPrompts', 'prompts'],
+  'resources/list': ['listResources', 'resources'],
+  'resources/templates/list': ['listResourceTemplates', 'resourceTemplates'],
+};
 
-async function connectable() {
+async function connectable(url, key, era) {
   const options = { requestInit: { headers: { authorization: `Bearer ${key}` } } };
   if (sdk.endsWith('typescript-2')) {
     const { Client, StreamableHTTPClientTransport } = await load('client/dist/index.mjs');
@@ -23,17 +30,44 @@ async function step(name, action) {
   try {
     const result = await action();
     const text = result?.content?.[0]?.text;
-    console.log(JSON.stringify({ step: name, ok: true, text, tools: result?.tools?.map((tool) => tool.name) }));
+    const tools = result?.tools?.map((tool) => tool.name);
+    console.log(JSON.stringify({ step: name, ok: true, text, tools, result }));
   } catch (error) {
     console.log(JSON.stringify({ step: name, ok: false, code: error.code, message: error.message, data: error.data }));
   }
 }
 
-const [client, transport] = await connectable();
-await step('connect', () => client.connect(transport));
-await step('list', () => client.listTools());
-for (let at = 0; at < calls.length; at += 2) {
-  await step(calls[at], () => client.callTool({ name: calls[at], arguments: JSON.parse(calls[at + 1]) }));
+async function pages(client, [list, key]) {
+  const members = [];
+  let page = await client[list]();
+  members.push(...page[key]);
+  while (page.nextCursor !== undefined) {
+    page = await client[list]({ cursor: page.nextCursor });
+    members.push(...page[key]);
+  }
+  return { members };
 }
-await step('close', () => client.close());
+
+function take(client, name, told) {
+  if (lists[name]) return pages(client, lists[name]);
+  if (name === 'prompts/get') return client.getPrompt(told);
+  if (name === 'resources/read') return client.readResource(told);
+  return client.callTool({ name, arguments: told });
+}
+
+async function run([url, key, era, ...steps]) {
+  const [client, transport] = await connectable(url, key, era);
+  await step('connect', () => client.connect(transport));
+  await step('list', () => client.listTools());
+  for (let at = 0; at < steps.length; at += 2) {
+    await step(steps[at], () => take(client, steps[at], JSON.parse(steps[at + 1])));
+  }
+  await step('close', () => client.close());
+}
+
+while (rest.length > 0) {
+  const end = rest.indexOf('--');
+  await run(rest.splice(0, end < 0 ? rest.length : end));
+  rest.shift();
+}
 process.exit(0);

@@ -1,64 +1,100 @@
-"""client.py URL KEY ERA TOOL ARGUMENTS...: connects, lists, calls each tool in turn, prints one line of JSON a step.
+"""client.py URL KEY ERA STEP JSON...: connects, lists, takes each step in turn, prints one line of JSON a step.
+
+A step is a tool with its arguments, or one of the methods below with its parameters. After `--` comes another run.
 
 The interpreter chooses the SDK's version; ERA is legacy or modern, which only version 2 knows.
 """
 
 import importlib.metadata
+import itertools
 import json
 import sys
 
 import anyio
 
-URL, KEY, ERA, CALLS = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
-HEADERS = {"authorization": f"Bearer {KEY}"}
+LISTS = {
+    "tools/list": ("list_tools", "tools"),
+    "prompts/list": ("list_prompts", "prompts"),
+    "resources/list": ("list_resources", "resources"),
+    "resources/templates/list": ("list_resource_templates", "resourceTemplates"),
+}
+
+
+def dump(value):
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 async def step(name, action):
     try:
         with anyio.fail_after(20):
             result = await action()
-        content = getattr(result, "content", None)
-        tools = getattr(result, "tools", None)
-        text = getattr(content[0], "text", None) if content else None
-        names = [tool.name for tool in tools] if tools is not None else None
-        print(json.dumps({"step": name, "ok": True, "text": text, "tools": names}), flush=True)
+        result = result if isinstance(result, dict) else dump(result)
+        content = result.get("content") or [{}]
+        names = [tool["name"] for tool in result["tools"]] if "tools" in result else None
+        told = {"text": content[0].get("text"), "tools": names, "result": result}
+        print(json.dumps({"step": name, "ok": True, **told}), flush=True)
     except Exception as error:
         told = getattr(error, "error", None)
         told = {"code": getattr(told, "code", None), "message": str(error), "data": getattr(told, "data", None)}
         print(json.dumps({"step": name, "ok": False, **told}), flush=True)
 
 
-async def drive(client):
+async def pages(client, method):
+    name, key = LISTS[method]
+    members, cursor = [], None
+    while True:
+        page = dump(await getattr(client, name)(cursor=cursor))
+        members += page[key]
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            return {"members": members}
+
+
+async def take(client, name, told):
+    if name in LISTS:
+        return await pages(client, name)
+    if name == "prompts/get":
+        return await client.get_prompt(told["name"])
+    if name == "resources/read":
+        return await client.read_resource(told["uri"])
+    return await client.call_tool(name, told)
+
+
+async def drive(client, steps):
     await step("list", client.list_tools)
-    for name, arguments in zip(CALLS[::2], CALLS[1::2]):
-        await step(name, lambda: client.call_tool(name, json.loads(arguments)))
+    for name, told in zip(steps[::2], steps[1::2]):
+        await step(name, lambda: take(client, name, json.loads(told)))
 
 
-async def version_1():
+async def version_1(url, headers, _, steps):
     from mcp import ClientSession
     from mcp.client.streamable_http import streamablehttp_client
 
-    async with streamablehttp_client(URL, headers=HEADERS) as (read, write, _):
+    async with streamablehttp_client(url, headers=headers) as (read, write, _):
         async with ClientSession(read, write) as client:
             await step("connect", client.initialize)
-            await drive(client)
+            await drive(client, steps)
 
 
-async def version_2():
+async def version_2(url, headers, era, steps):
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
 
-    mode = "2026-07-28" if ERA == "modern" else "legacy"
-    async with create_mcp_http_client(headers=HEADERS) as http:
-        async with Client(streamable_http_client(URL, http_client=http), mode=mode) as client:
+    mode = "2026-07-28" if era == "modern" else "legacy"
+    async with create_mcp_http_client(headers=headers) as http:
+        async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
             print(json.dumps({"step": "connect", "ok": True}), flush=True)
-            await drive(client)
+            await drive(client, steps)
 
 
 async def main():
-    await (version_1() if importlib.metadata.version("mcp").startswith("1.") else version_2())
-    print(json.dumps({"step": "close", "ok": True}), flush=True)
+    version = version_1 if importlib.metadata.version("mcp").startswith("1.") else version_2
+    for is_run, run in itertools.groupby(sys.argv[1:], "--".__ne__):
+        if is_run:
+            url, key, era, *steps = run
+            await version(url, {"authorization": f"Bearer {key}"}, era, steps)
+            print(json.dumps({"step": "close", "ok": True}), flush=True)
 
 
 anyio.run(main)
