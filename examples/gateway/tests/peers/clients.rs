@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::support::output;
 
 /// A client: the SDK, its version, the era that it speaks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Client {
     Python(u8, &'static str),
     TypeScript(u8, &'static str),
@@ -22,6 +22,9 @@ pub(crate) const LEGACY: [Client; 4] = [
     Client::Python(2, "legacy"),
 ];
 pub(crate) const MODERN: [Client; 2] = [Client::TypeScript(2, "modern"), Client::Python(2, "modern")];
+
+/// All of both.
+pub(crate) const ALL: [Client; 6] = [LEGACY[0], LEGACY[1], LEGACY[2], LEGACY[3], MODERN[0], MODERN[1]];
 
 /// A connection to make, and the steps to take on it: what is done, and the JSON for it.
 pub(crate) struct Run<'a> {

@@ -15,8 +15,8 @@ type Results = BTreeMap<String, Vec<String>>;
 async fn conformance_through_an_admin_role_is_that_of_the_server() {
     let Some(peers) = peers("conformance_through_an_admin_role_is_that_of_the_server") else { return };
     let server = Server::everything_in_python(&peers);
-    let bare = format!("http://127.0.0.1:{}/mcp", server.port);
-    let gated = format!("http://{}/mcp/everything", gateway(server.port, Some("k-admin")).await);
+    let bare = format!("http://127.0.0.1:{}/mcp", server.port());
+    let gated = format!("http://{}/mcp/everything", gateway(server.port(), Some("k-admin")).await);
     for revision in ["2025-11-25", "2026-07-28"] {
         let bare = run(&peers, &bare, revision, "bare").await;
         let gated = run(&peers, &gated, revision, "gated").await;

@@ -6,5 +6,8 @@
 
 mod clients;
 mod conformance;
+mod raw;
+mod roles;
 mod sdks;
+mod servers;
 mod support;

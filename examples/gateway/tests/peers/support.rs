@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
@@ -22,7 +23,8 @@ pub(crate) fn peers(test: &str) -> Option<PathBuf> {
 /// A server process that ends with the test.
 pub(crate) struct Server {
     process: Child,
-    pub(crate) port: u16,
+    /// One, or that of the mode json and that of the mode sse.
+    pub(crate) ports: Vec<u16>,
 }
 
 impl Server {
@@ -30,7 +32,7 @@ impl Server {
         let script = "typescript-1/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
         Self::start(|port| {
             let mut command = Command::new("node");
-            command.arg(peers.join(script)).arg("streamableHttp").env("PORT", port.to_string());
+            command.arg(peers.join(script)).arg("streamableHttp").env("PORT", port);
             command
         })
     }
@@ -38,23 +40,62 @@ impl Server {
     pub(crate) fn everything_in_python(peers: &Path) -> Self {
         Self::start(|port| {
             let mut command = Command::new(peers.join("python-2/bin/python"));
-            command.args(["-m", "mcp_everything_server", "--log-level", "WARNING", "--port", &port.to_string()]);
+            command.args(["-m", "mcp_everything_server", "--log-level", "WARNING", "--port", port]);
             command.env("PYTHONPATH", peers.join("mcp-2.3.0/examples/servers/everything-server"));
             command
         })
     }
 
-    fn start(command: impl Fn(u16) -> Command) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let process = command(port).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the server starts");
-        let server = Self { process, port };
+    /// The same server with another front, in both modes.
+    pub(crate) fn everything_of_typescript(peers: &Path) -> Self {
+        Self::start_on(|ports: [String; 2]| {
+            let mut command = Command::new("node");
+            command.arg(script("everything.mjs")).arg(peers.join("typescript-1")).args(ports);
+            command
+        })
+    }
+
+    /// One of those that `serve.py` knows, in both modes.
+    pub(crate) fn python(peers: &Path, name: &str, arguments: &[&str]) -> Self {
+        Self::start_on(|ports: [String; 2]| {
+            let mut command = Command::new(peers.join("python-2/bin/python"));
+            command.arg(script("serve.py")).arg(name).args(ports).args(arguments);
+            command.env("PYTHONPATH", peers.join("mcp-2.3.0/examples/servers/everything-server"));
+            command.env("PYTHONDONTWRITEBYTECODE", "1");
+            command
+        })
+    }
+
+    fn start(command: impl Fn(&str) -> Command) -> Self {
+        Self::start_on(|[port]: [String; 1]| command(&port))
+    }
+
+    fn start_on<const N: usize>(command: impl Fn([String; N]) -> Command) -> Self {
+        let ports = std::array::from_fn::<_, N, _>(|_| free_port());
+        let mut command = command(ports.map(|port| port.to_string()));
+        let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the server starts");
+        let server = Self { process, ports: ports.to_vec() };
         let deadline = Instant::now() + Duration::from_secs(60);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < deadline, "the server does not listen");
-            std::thread::sleep(Duration::from_millis(100));
+        for port in ports {
+            while TcpStream::connect(("127.0.0.1", port)).is_err() {
+                assert!(Instant::now() < deadline, "the server does not listen");
+                std::thread::sleep(Duration::from_millis(100));
+            }
         }
         server
     }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.ports[0]
+    }
+}
+
+/// A port below those that the system gives to whoever asks for any, since nobody holds it until the server does.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 10_000 + u16::try_from(std::process::id() % 200).expect("it is small") * 100;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed) % 100).take(100);
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("some port is free")
 }
 
 impl Drop for Server {
@@ -62,6 +103,30 @@ impl Drop for Server {
         // The process may have ended by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/servers").join(name)
+}
+
+/// A folder that ends with the test.
+pub(crate) struct Folder {
+    pub(crate) path: PathBuf,
+}
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("toolgate-{name}-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("the folder is new");
+        Self { path }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left is the system's to clear.
+        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
