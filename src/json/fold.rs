@@ -3,6 +3,9 @@
 /// Whether `name` is not `known` but reads as it once control characters are dropped and case is folded,
 /// U+017F and U+212A included.
 pub(crate) fn folds_onto(name: &str, known: &str) -> bool {
+    if name.is_ascii() && known.is_ascii() {
+        return name != known && folded_ascii(name).eq(folded_ascii(known));
+    }
     name != known && folded(name).eq(folded(known))
 }
 
@@ -16,7 +19,27 @@ pub(crate) fn fold(name: &str) -> Box<str> {
     folded(name).collect()
 }
 
+/// The same as [`folded`]: every name of every message is compared, and nearly all are in ASCII.
+fn folded_ascii(text: &str) -> impl Iterator<Item = u8> {
+    text.bytes().filter(|byte| !byte.is_ascii_control()).map(|byte| byte.to_ascii_lowercase())
+}
+
 fn folded(text: &str) -> impl Iterator<Item = char> {
     // Up and down again: what differs only by case in either direction becomes one, U+017F and U+212A included.
     text.chars().filter(|c| !c.is_control()).flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn ascii_folds_as_all_else_does(name in "[\\x00-\\x7f]{0,6}", known in "[A-Za-z]{0,3}") {
+            prop_assert_eq!(folded_ascii(&name).map(char::from).collect::<String>(), &*fold(&name));
+            prop_assert_eq!(folds_onto(&name, &known), name != known && fold(&name) == fold(&known));
+        }
+    }
 }
