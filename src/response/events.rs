@@ -6,9 +6,13 @@ use std::{fmt, mem};
 use bytes::{Buf, Bytes};
 use memchr::memchr2;
 
+use crate::http::Pieces;
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 const CR: u8 = b'\r';
 const LF: u8 = b'\n';
+/// Shorter chunks are copied as they come.
+const WORTH_KEEPING: usize = 4 << 10;
 
 /// Splits a byte stream of `text/event-stream` into events, each as soon as it is complete.
 ///
@@ -17,9 +21,12 @@ const LF: u8 = b'\n';
 #[derive(Debug)]
 pub(crate) struct Splitter {
     limit: usize,
-    /// What earlier chunks had of the next piece.
+    /// What earlier chunks had of the next piece: long ones as they came, then what was copied.
+    kept: Pieces,
     held: Vec<u8>,
     chunk: Bytes,
+    /// Some of the chunk has been given out.
+    cut: bool,
     /// How much of the chunk has been read in search of the next piece's end.
     read: usize,
     line: Line,
@@ -60,8 +67,10 @@ impl Splitter {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
+            kept: Pieces::default(),
             held: Vec::new(),
             chunk: Bytes::new(),
+            cut: false,
             read: 0,
             line: Line::Bom(0),
             fields: false,
@@ -73,19 +82,20 @@ impl Splitter {
 
     /// Takes in the next bytes. Nothing is copied here if [`next`](Self::next) has given all that it had.
     pub(crate) fn push(&mut self, chunk: Bytes) {
+        self.cut = false;
         self.chunk = if self.chunk.is_empty() { chunk } else { [&*self.chunk, &*chunk].concat().into() };
     }
 
     /// Ends what the stream has left without its end, which conforming clients discard and others read all the same.
     pub(crate) fn close(&mut self) {
-        if !self.held.is_empty() || !self.chunk.is_empty() {
+        if self.earlier() > 0 || !self.chunk.is_empty() {
             self.push(Bytes::from_static(b"\n\n"));
         }
     }
 
     /// How many bytes are held of an event that is not complete.
     pub(crate) fn held(&self) -> usize {
-        self.held.capacity()
+        self.kept.len() + self.held.capacity()
     }
 
     /// The next event, in order; none if more bytes are needed. One that is too long is passed over.
@@ -99,15 +109,20 @@ impl Splitter {
             self.pass_over(passed, end.is_some());
             end?;
         };
-        if self.held.len() + end.unwrap_or(self.read) > self.limit {
-            self.held = Vec::new();
+        if self.earlier() + end.unwrap_or(self.read) > self.limit {
+            (self.kept, self.held) = Default::default();
             self.pass_over(end.unwrap_or(self.chunk.len()), end.is_some());
             return Some(Err(TooLong));
         }
         self.read = 0;
         let Some(mut end) = end else {
             let rest = mem::take(&mut self.chunk);
-            self.hold(&rest);
+            // Nothing of a chunk that has been given out, and no buffer around a short one, stays in memory for this.
+            if self.cut || rest.len() < WORTH_KEEPING {
+                self.hold(&rest)
+            } else {
+                self.keep(rest)
+            }
             return None;
         };
         if self.after_cr && self.chunk.get(end) == Some(&LF) {
@@ -118,14 +133,14 @@ impl Splitter {
     }
 
     fn pass_over(&mut self, bytes: usize, whole: bool) {
-        (self.read, self.first, self.skipping) = (0, false, !whole);
+        (self.read, self.first, self.skipping, self.cut) = (0, false, !whole, true);
         self.chunk.advance(bytes);
     }
 
     /// Reads on to the end of the piece: its offset in the chunk.
     fn read_piece(&mut self) -> Option<usize> {
         while let Some(&byte) = self.chunk.get(self.read) {
-            let at_start = self.read == 0 && self.held.is_empty() && !self.skipping;
+            let at_start = self.read == 0 && self.earlier() == 0 && !self.skipping;
             let after_cr = mem::replace(&mut self.after_cr, byte == CR);
             self.read += 1;
             let ended = match byte {
@@ -174,6 +189,16 @@ impl Splitter {
         ended
     }
 
+    /// How many bytes earlier chunks had of the next piece.
+    fn earlier(&self) -> usize {
+        self.kept.len() + self.held.len()
+    }
+
+    fn keep(&mut self, chunk: Bytes) {
+        self.kept.push(mem::take(&mut self.held).into());
+        self.kept.push(chunk);
+    }
+
     fn hold(&mut self, bytes: &[u8]) {
         let needed = self.held.len() + bytes.len();
         if needed > self.held.capacity() {
@@ -186,7 +211,11 @@ impl Splitter {
 
     fn cut(&mut self, end: usize) -> Event {
         let mut raw = self.chunk.split_to(end);
-        if !self.held.is_empty() {
+        self.cut = true;
+        if self.kept.len() > 0 {
+            self.keep(raw);
+            raw = mem::take(&mut self.kept).join();
+        } else if !self.held.is_empty() {
             self.hold(&raw);
             raw = mem::take(&mut self.held).into();
         }

@@ -63,8 +63,10 @@ fn split<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> (Vec<E
 
 /// What is left at the end of the stream.
 fn finish(mut splitter: Splitter) -> Option<Bytes> {
-    splitter.held.extend_from_slice(&splitter.chunk);
-    (!splitter.held.is_empty()).then(|| splitter.held.into())
+    let rest = mem::take(&mut splitter.chunk);
+    splitter.keep(rest);
+    let left = splitter.kept.join();
+    (!left.is_empty()).then_some(left)
 }
 
 fn joined(events: &[Event], rest: Option<&Bytes>) -> Vec<u8> {

@@ -188,8 +188,8 @@ fn decision_12_messages_without_a_result_pass() {
         r#"{"id":1}"#,
         r#"{"result":{}}"#,
         r#"{"result":null}"#,
-        r#"{"result":[{"tools":[1]}]}"#,
         r#"{"result":{"tools":{}}}"#,
+        r#"{"result":{"prompts":["x",1,null]}}"#,
     ] {
         assert_eq!(filtered(text, None, true).as_deref(), Ok(text), "{text}");
         assert_eq!(filtered(text, Some(ListKind::Tools), true), Err(Unreadable::NoList), "{text}");
@@ -203,7 +203,7 @@ fn decision_4_batches_are_read_message_by_message() {
     assert_eq!(filtered(batch, None, true).as_deref(), Ok(expected));
     assert_eq!(filtered(batch, Some(ListKind::Tools), true), Err(Unreadable::NoList));
     assert_eq!(filtered(r#"[{"error":1},[{"error":1}]]"#, None, true), Err(Unreadable::NotAMessage));
-    assert_eq!(filtered(r#"[{"result":{"tools":[1]}},{"error":1}]"#, None, true), Err(Unreadable::Entry));
+    assert_eq!(filtered(r#"[{"result":{"tools":[{}]}},{"error":1}]"#, None, true), Err(Unreadable::Entry));
 }
 
 #[test]
@@ -250,11 +250,14 @@ fn decision_1_what_cannot_be_read_exactly_is_not_passed_on() {
         (r#"{"result":{"tools":[{"title":"x"}]}}"#, entry()),
         (r#"{"result":{"tools":[{"name":"x\ud800"}]}}"#, entry()),
         (r#"{"result":{"tools":[{}]}}"#, entry()),
-        (r#"{"result":{"tools":["x"]}}"#, entry()),
+        (r#"{"result":[{"tools":[1]}]}"#, Box::new(is(Unreadable::ResultArray))),
         (r#"{"result":{"tools":[["name","x"]]}}"#, entry()),
-        (r#"{"result":{"tools":[null]}}"#, entry()),
+        (r#"{"result":{"tools":["x",[null]]}}"#, entry()),
         (r#"{"result":{"resources":[{"name":"x"}]}}"#, entry()),
     ];
+    for text in [r#"{"result":{"tools":["x"]}}"#, r#"{"result":{"tools":[null]}}"#] {
+        assert_eq!(filtered(text, Some(ListKind::Tools), false), Err(Unreadable::Entry), "{text}");
+    }
     for (text, check) in rows {
         let outcome = filtered(text, None, false);
         assert!(outcome.as_ref().is_err_and(|error| check(*error)), "{text}: {outcome:?}");
