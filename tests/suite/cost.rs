@@ -1,20 +1,20 @@
-//! What the gate costs a call that passes, in allocations.
+//! What the gate costs a call that passes, in allocations, and a response, in what is held of it.
 
 use std::convert::Infallible;
 use std::future::{Future, Ready};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use allocation_counter::{AllocationInfo, measure};
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body::Body;
+use http::{Method, Request, Response};
+use http_body::{Body, Frame};
 use http_body_util::{Empty, Full};
-use tower::{Layer, Service};
+use tower::{Layer, Service, service_fn};
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::policy::{Policy, PolicyConfig, RoleConfig};
 
-use super::support::{Script, mcp, plain, post, post_text, tool_call};
+use super::support::{Script, legal, mcp, plain, post, post_text, tool_call};
 
 /// A service that looks at nothing.
 #[derive(Clone)]
@@ -157,4 +157,86 @@ fn layers_that_are_joined_read_a_list_once() {
     assert_eq!(copied(cost(a.clone().join(b.clone()).layer(Listing(frames.clone())), request())), 1);
     assert_eq!(copied(cost(a.layer(b.layer(Listing(frames.clone()))), request())), 2);
     assert_eq!(copied(cost(a.layer(Listing(frames)), request())), 1);
+}
+
+/// A body that says one and the same over and over. Nothing of it exists before it is asked for.
+#[derive(Clone)]
+struct Repeated {
+    units: Bytes,
+    period: usize,
+    frame: usize,
+    length: usize,
+    sent: usize,
+}
+
+impl Repeated {
+    fn new(unit: &str, frame: usize, length: usize) -> Self {
+        let units = unit.repeat(frame.div_ceil(unit.len()) + 1).into();
+        Self { units, period: unit.len(), frame, length, sent: 0 }
+    }
+}
+
+impl Body for Repeated {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let start = self.sent % self.period;
+        let length = self.frame.min(self.length - self.sent);
+        self.sent += length;
+        // A copy each, or one that is held would not be seen.
+        let frame = || Ok(Frame::data(Bytes::copy_from_slice(&self.units[start..start + length])));
+        Poll::Ready((length > 0).then(frame))
+    }
+}
+
+/// The most that is held at once while a request is answered and its response read to the end.
+fn held<S, R>(mut service: S, method: &Method, expected: usize) -> u64
+where
+    S: Service<Request<Full<Bytes>>, Response = Response<R>, Error = Infallible>,
+    R: Body<Data = Bytes, Error = Infallible>,
+{
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut length = 0;
+    let info = measure(|| {
+        let mut request = post_text(if method == Method::POST { legal() } else { String::new() });
+        *request.method_mut() = method.clone();
+        let Poll::Ready(Ok(response)) = pin!(service.call(request)).poll(&mut cx) else { panic!("no response") };
+        let mut body = pin!(response.into_body());
+        while let Poll::Ready(Some(Ok(frame))) = body.as_mut().poll_frame(&mut cx) {
+            length += frame.data_ref().map_or(0, Bytes::len);
+        }
+    });
+    assert_eq!(length, expected);
+    info.bytes_max
+}
+
+/// What a gate holds more than there is without it.
+fn held_more(media: &'static str, method: &Method, body: &Repeated) -> u64 {
+    let response = || Response::builder().header("content-type", media).body(body.clone()).unwrap();
+    let bare = held(service_fn(|_| std::future::ready(Ok(response()))), method, body.length);
+    let gated = mcp().layer(service_fn(|_| std::future::ready(Ok(response()))));
+    held(gated, method, body.length).saturating_sub(bare)
+}
+
+const HELD: u64 = 64 << 10;
+
+#[test]
+fn a_gibibyte_that_is_not_read_is_not_held() {
+    let body = Repeated::new(&"a".repeat(1 << 16), 1 << 16, 1 << 30);
+    let held = held_more("application/json", &Method::POST, &body);
+    println!("{held} bytes");
+    assert!(held < HELD, "{held}");
+}
+
+#[test]
+fn of_a_stream_that_is_read_an_event_is_held() {
+    let (start, end) = ("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":\"", "\"}\n\n");
+    let event = format!("{start}{}{end}", "a".repeat((16 << 10) - start.len() - end.len()));
+    for frame in [1 << 10, 16 << 10, 24 << 10, 1 << 16] {
+        // The benchmark has a gibibyte.
+        let held = held_more("text/event-stream", &Method::GET, &Repeated::new(&event, frame, 16 << 20));
+        println!("frames of {frame}: {held} bytes");
+        assert!(held < HELD, "{frame}: {held}");
+    }
 }
