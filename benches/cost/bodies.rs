@@ -1,6 +1,5 @@
 //! Calls of `run_query`, of exact sizes.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::fmt::Write;
 use std::pin::Pin;
@@ -49,11 +48,14 @@ fn padded(size: usize, arguments: &str) -> Bytes {
 }
 
 /// A body that arrives in frames, its length being announced.
-pub(crate) struct Frames(VecDeque<Bytes>);
+pub(crate) struct Frames {
+    left: Bytes,
+    size: usize,
+}
 
 impl Frames {
     pub(crate) fn new(body: &Bytes, size: usize) -> Self {
-        Self(body.chunks(size).map(|frame| body.slice_ref(frame)).collect())
+        Self { left: body.clone(), size }
     }
 }
 
@@ -62,14 +64,16 @@ impl Body for Frames {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.0.pop_front().map(Frame::data).map(Ok))
+        let size = self.size.min(self.left.len());
+        let frame = self.left.split_to(size);
+        Poll::Ready((size > 0).then(|| Ok(Frame::data(frame))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_empty()
+        self.left.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.iter().map(|frame| frame.len() as u64).sum())
+        SizeHint::with_exact(self.left.len() as u64)
     }
 }

@@ -82,7 +82,7 @@ where
 }
 
 /// The yardstick.
-fn skip(bytes: &[u8]) -> Result<IgnoredAny, Box<dyn Error>> {
+pub(crate) fn skip(bytes: &[u8]) -> Result<IgnoredAny, Box<dyn Error>> {
     Ok(serde_json::from_str(str::from_utf8(bytes)?)?)
 }
 
@@ -90,11 +90,12 @@ fn status<R>(result: Result<Response<R>, Infallible>) -> StatusCode {
     result.map_or_else(|never| match never {}, |response| response.status())
 }
 
-fn counted<I, O>(input: I, run: impl FnOnce(I) -> O) -> AllocationInfo {
+pub(crate) fn counted<I, O>(input: I, run: impl FnOnce(I) -> O) -> AllocationInfo {
     allocation_counter::measure(|| _ = run(input))
 }
 
-fn head() -> Result<Request<()>, Box<dyn Error>> {
+/// A request with what clients and an authentication put into its head.
+pub(crate) fn head() -> Result<Request<()>, Box<dyn Error>> {
     Ok(Request::post("/mcp/everything")
         .header("host", "gateway.example")
         .header("user-agent", "node")
@@ -109,7 +110,7 @@ fn head() -> Result<Request<()>, Box<dyn Error>> {
         .body(())?)
 }
 
-fn policy() -> Result<Policy, Box<dyn Error>> {
+pub(crate) fn policy() -> Result<Policy, Box<dyn Error>> {
     let role = |name| {
         RoleConfig::new(name)
             .with_servers(["*"])
