@@ -119,9 +119,9 @@ impl Splitter {
             let rest = mem::take(&mut self.chunk);
             // Nothing of a chunk that has been given out, and no buffer around a short one, stays in memory for this.
             if self.cut || rest.len() < WORTH_KEEPING {
-                self.hold(&rest)
+                self.hold(&rest);
             } else {
-                self.keep(rest)
+                self.keep(rest);
             }
             return None;
         };
@@ -270,10 +270,11 @@ impl Event {
         kind.is_none_or(|kind| kind.is_empty() || kind == b"message")
     }
 
-    /// The same event with other data, as many lines as it takes, where the first data line was. All other lines stay as
-    /// they are, but those that could be taken for JSON. Without a data field there is nothing to replace.
-    pub(crate) fn with_data(&self, data: &[u8]) -> Bytes {
-        let mut edited = Vec::with_capacity(self.raw.len() + data.len());
+    /// The same event with other data, given in pieces, as many lines as it takes, where the first data line was. All other
+    /// lines stay as they are, but those that could be taken for JSON. Without a data field there is nothing to replace.
+    pub(crate) fn with_data(&self, data: &[impl AsRef<[u8]>]) -> Bytes {
+        let length = data.iter().map(|piece| piece.as_ref().len()).sum::<usize>();
+        let mut edited = Vec::with_capacity(self.raw.len() + length);
         edited.extend_from_slice(self.raw.get(..self.start).unwrap_or_default());
         let mut replaced = false;
         for line in self.lines() {
@@ -287,7 +288,7 @@ impl Event {
                 }
                 line.write(&mut edited);
             } else if !mem::replace(&mut replaced, true) {
-                lines(data).for_each(|new| TextLine { end: line.end, ..new }.write_data(&mut edited));
+                write_data(data, line.end, &mut edited);
             }
         }
         edited.into()
@@ -359,11 +360,26 @@ impl<'a> TextLine<'a> {
         out.extend_from_slice(self.text);
         out.extend_from_slice(self.end);
     }
+}
 
-    fn write_data(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"data: ");
-        self.write(out);
+/// Writes each line of what the pieces are together as a field of its own.
+fn write_data(pieces: &[impl AsRef<[u8]>], end: &[u8], out: &mut Vec<u8>) {
+    const FIELD: &[u8] = b"data: ";
+    out.extend_from_slice(FIELD);
+    let mut after_cr = false;
+    for piece in pieces.iter().map(AsRef::as_ref) {
+        // The CR has ended the line.
+        let piece = if after_cr { piece.strip_prefix(b"\n").unwrap_or(piece) } else { piece };
+        for line in lines(piece) {
+            out.extend_from_slice(line.text);
+            if !line.end.is_empty() {
+                out.extend_from_slice(end);
+                out.extend_from_slice(FIELD);
+            }
+        }
+        after_cr = piece.last() == Some(&CR);
     }
+    out.extend_from_slice(end);
 }
 
 #[cfg(test)]

@@ -11,5 +11,6 @@ mod lists;
 mod plan;
 
 pub(crate) use self::body::{EventBody, Failure};
+pub(crate) use self::edit::is_the_very;
 pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::plan::{ListRule, Plan, Watch};

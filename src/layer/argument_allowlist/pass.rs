@@ -15,7 +15,7 @@ use super::gate::Gate;
 use super::judge::Passage;
 use crate::answer::{DenialKind, Requester, UpstreamFault};
 use crate::http::{BodyFault, ResponseBody, check_parameter};
-use crate::response::{EventBody, Failure, Gather, Gathered, ListRule, Missing, Watch};
+use crate::response::{EventBody, Failure, Gather, Gathered, ListRule, Missing, Watch, is_the_very};
 
 /// What is to be done with a response.
 pub(super) enum Passed<R> {
@@ -154,7 +154,8 @@ impl Gate {
         };
         let Ok(pieces) = pieces else { return self.refuse_answer(head, passage, INVALID) };
         make_private(&mut head.headers);
-        if pieces.iter().ne((!bytes.is_empty()).then_some(&bytes)) {
+        let unchanged = matches!(&pieces[..], [same] if is_the_very(same, &bytes)) || bytes.is_empty();
+        if !unchanged {
             forget_bytes(&mut head.headers);
             if head.headers.contains_key(CONTENT_LENGTH) {
                 let length = pieces.iter().map(Bytes::len).sum::<usize>();

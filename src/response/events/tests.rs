@@ -197,7 +197,7 @@ fn other_data_leaves_all_else_as_it_was() {
         (b"id: 1\n\n", b"y", b"id: 1\n\n"),
         (b"\n", b"y", b"\n"),
     ] {
-        assert_eq!(only(event).with_data(new), expected, "{event:?}");
+        assert_eq!(only(event).with_data(&[new]), expected, "{event:?}");
     }
 }
 
@@ -276,7 +276,7 @@ fn lines_that_some_take_for_data_are_known() {
     assert!(!only(b"event: ping\ndata: ping\n\n").has_json());
     let event = only(b"id: 1\nid: {}\nretry: 5\nevent: x\n: {}\ndata: {}\n\n");
     assert_eq!(event.without_data().unwrap(), "id: 1\nretry: 5\n\n");
-    assert_eq!(event.with_data(b"1"), "id: 1\nretry: 5\nevent: x\ndata: 1\n\n");
+    assert_eq!(event.with_data(&[b"1"]), "id: 1\nretry: 5\nevent: x\ndata: 1\n\n");
     assert_eq!(only(b"event: x\ndata: {}\n\n").without_data(), None);
 }
 
@@ -321,6 +321,18 @@ fn one_byte_at_a_time_costs_one_reading() {
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].as_ref().unwrap().raw(), &stream);
     assert!(cost.count_total < 64 && cost.bytes_total < 8 * SIZE as u64, "{cost:?}");
+}
+
+#[test]
+fn data_in_pieces_is_the_data() {
+    let event = only(b"id: 1\ndata: x\n\n");
+    let data = b"a\r\nb\rc\n\r\n\nd";
+    for at in 0..=data.len() {
+        for to in at..=data.len() {
+            let pieces = [&data[..at], &data[at..to], &data[to..]].into_iter().filter(|piece| !piece.is_empty());
+            assert_eq!(event.with_data(&pieces.collect::<Vec<_>>()), event.with_data(&[data]), "{at} {to}");
+        }
+    }
 }
 
 fn line_end() -> impl Strategy<Value = &'static [u8]> {
@@ -377,8 +389,8 @@ proptest! {
     fn edits_touch_nothing_but_data(stream in stream(), new in vec(select(b"ab \r\n:\xFF".to_vec()), 0..12), same in any::<bool>()) {
         let (events, rest, _) = split(usize::MAX, [stream.as_slice()]);
         let edit = |event: &Event| match event.data() {
-            Some(data) if same => event.with_data(&data),
-            _ => event.with_data(&new),
+            Some(data) if same => event.with_data(&[data]),
+            _ => event.with_data(&[&new]),
         };
         let edited: Vec<u8> = events.iter().map(edit).chain(rest).flatten().collect();
         let normal = String::from_utf8_lossy(&new).replace("\r\n", "\n").replace('\r', "\n");
@@ -398,6 +410,6 @@ proptest! {
         prop_assume!(!(end == b"\r" && blank == b"\n"));
         let new = lines.join("\n");
         let event = only(&[b"id: 1", end, b"data: x", end, blank].concat());
-        prop_assert_eq!(only(&event.with_data(new.as_bytes())).data().unwrap(), new);
+        prop_assert_eq!(only(&event.with_data(&[new.as_bytes()])).data().unwrap(), new);
     }
 }
