@@ -7,7 +7,7 @@ use tower_toolgate::json::OwnedArguments;
 use tower_toolgate::message::Call;
 use tower_toolgate::policy::{ArgumentAllowlist, Policy, PolicyConfig, RoleConfig};
 
-use super::measure::{medians, nanoseconds};
+use super::measure::{nanoseconds, undisturbed};
 
 const FEW: usize = 10;
 const MANY: usize = 10_000;
@@ -30,7 +30,7 @@ pub(crate) fn table() -> Result<(), Box<dyn Error>> {
         nanoseconds(RUNS, || (), |()| roles.next().is_some_and(|role| allows(policy, role)))
     };
     let [few_same, many_same, few_random, many_random] =
-        medians([&mut || same(&few), &mut || same(&many), &mut || at_random(&few, &few_random), &mut || {
+        undisturbed([&mut || same(&few), &mut || same(&many), &mut || at_random(&few, &few_random), &mut || {
             at_random(&many, &many_random)
         }]);
     println!(

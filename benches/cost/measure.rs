@@ -1,4 +1,4 @@
-//! Clocks and medians.
+//! Clocks, and what is made of their samples.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -11,8 +11,8 @@ const ROUNDS: usize = 25;
 /// Too large for a piece that has been freed before.
 const LARGE: usize = 64 << 20;
 
-/// Lets contestants take turns, and gives the median of what each says.
-pub(crate) fn medians<const N: usize>(mut contestants: [&mut dyn FnMut() -> f64; N]) -> [f64; N] {
+/// Lets contestants take turns, and gives what each says when it is least disturbed.
+pub(crate) fn undisturbed<const N: usize>(mut contestants: [&mut dyn FnMut() -> f64; N]) -> [f64; N] {
     let mut samples = [const { Vec::new() }; N];
     contestants.iter_mut().for_each(|warm_up| _ = warm_up());
     let start = Instant::now();
@@ -24,15 +24,13 @@ pub(crate) fn medians<const N: usize>(mut contestants: [&mut dyn FnMut() -> f64;
             break;
         }
     }
-    samples.map(median)
+    samples.map(low)
 }
 
-fn median(mut samples: Vec<f64>) -> f64 {
+/// What a twentieth of the samples stays below: neighbours only ever add to a time.
+fn low(mut samples: Vec<f64>) -> f64 {
     samples.sort_unstable_by(f64::total_cmp);
-    samples
-        .get(if std::env::var("MIN").is_ok() { samples.len() / 20 } else { samples.len() / 2 })
-        .copied()
-        .unwrap_or(f64::NAN)
+    samples.get(samples.len() / 20).copied().unwrap_or(f64::NAN)
 }
 
 /// Times some runs, their inputs being made before the clock starts: the nanoseconds of one.

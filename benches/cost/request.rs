@@ -18,7 +18,7 @@ use tower_toolgate::{Principal, Role, Server};
 
 use super::bodies::{self, Frames};
 use super::by_hand::{ByHand, Rules};
-use super::measure::{complete, medians, nanoseconds};
+use super::measure::{complete, nanoseconds, undisturbed};
 use super::service::Bare;
 
 const KIB: usize = 1 << 10;
@@ -64,7 +64,7 @@ where
     }
     let allocations = [counted(request(), &mut layered), counted(request(), &mut by_hand)];
     let runs = if bytes.len() > 4 * KIB { 2 } else { 64 };
-    let [skip, bare, layered, by_hand] = medians([
+    let [skip, bare, layered, by_hand] = undisturbed([
         &mut || nanoseconds(runs, || (), &mut skip),
         &mut || nanoseconds(runs, request, &mut bare),
         &mut || nanoseconds(runs, request, &mut layered),

@@ -16,7 +16,7 @@ use tower_toolgate::policy::{ArgumentAllowlist, Policy, PolicyConfig, RoleConfig
 
 use super::answers;
 use super::list_by_hand::ListByHand;
-use super::measure::{complete, medians, nanoseconds};
+use super::measure::{complete, nanoseconds, undisturbed};
 use super::request::{counted, head, skip};
 use super::service::{Answers, Socket};
 
@@ -108,7 +108,7 @@ fn row(name: &str, message: &[u8], exchange: &Exchange) -> Result<(), Box<dyn Er
         complete(async { three.write(by_hand.call(request).await?.into_body()).await.map_err(BoxError::from) })
     };
     let allocations = [counted(request(), &mut layered), counted(request(), &mut by_hand)];
-    let [skip, bare, layered, by_hand] = medians([
+    let [skip, bare, layered, by_hand] = undisturbed([
         &mut || nanoseconds(2, || (), |()| skip(message).is_ok()),
         &mut || nanoseconds(2, request, &mut bare),
         &mut || nanoseconds(2, request, &mut layered),
