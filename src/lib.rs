@@ -93,6 +93,7 @@ mod identity;
 pub mod json;
 pub mod layer;
 pub mod message;
+mod names;
 pub mod observe;
 pub mod policy;
 mod response;

@@ -10,9 +10,9 @@ use super::constraint::Allowed;
 use super::error::{ConfigError, ConfigProblem};
 use super::glob::{Glob, GlobSet};
 use super::lint::{self, Lint};
-use super::names::{NameMap, NameSet};
 use super::uri;
 use crate::json::{fold, has_control};
+use crate::names::{NameMap, NameSet};
 
 /// A compiled policy: immutable, cheap to clone.
 ///

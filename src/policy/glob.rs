@@ -5,7 +5,7 @@ use std::iter;
 
 use memchr::memmem;
 
-use super::names::NameSet;
+use crate::names::NameSet;
 
 /// A pattern with at least one star.
 #[derive(Clone, Debug)]

@@ -31,7 +31,6 @@ mod error;
 mod glob;
 mod lint;
 mod listing;
-mod names;
 mod uri;
 
 pub use self::compile::Policy;

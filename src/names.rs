@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map from names.
-pub(super) type NameMap<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
+pub(crate) type NameMap<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
 /// A set of names.
-pub(super) type NameSet<K> = HashSet<K, BuildHasherDefault<Fnv>>;
+pub(crate) type NameSet<K> = HashSet<K, BuildHasherDefault<Fnv>>;
 
 /// FNV-1a, a quarter of the work of the standard hasher on short names. It has no key: who asks cannot add a name,
 /// and so cannot make names collide.
 #[derive(Clone, Debug)]
-pub(super) struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
