@@ -2,6 +2,11 @@
 //!
 //! Everything here is pure: no I/O, nothing asynchronous, no HTTP.
 
+mod config;
+mod owner;
 mod taint;
+mod written;
 
+pub use self::config::{ContentTrustConfig, ContentTrustError};
+pub use self::owner::{ToolContentTrust, ToolOwner};
 pub use self::taint::{Cause, Facts, Taint};
