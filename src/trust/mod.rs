@@ -3,10 +3,17 @@
 //! Everything here is pure: no I/O, nothing asynchronous, no HTTP.
 
 mod config;
+mod delegation;
+mod origin;
 mod owner;
 mod taint;
 mod written;
 
 pub use self::config::{ContentTrustConfig, ContentTrustError};
+pub use self::delegation::{Face, PoolTool, delegation_call_is_external};
+pub use self::origin::{
+    NoToolDefinition, TOOL_CONTENT_ORIGINS, ToolContentOrigin, UnknownContentOrigin, classify_tool_content_origin,
+    content_origin_pollutes, declared_content_origin, is_tool_content_origin, with_content_origin,
+};
 pub use self::owner::{ToolContentTrust, ToolOwner};
 pub use self::taint::{Cause, Facts, Taint};
