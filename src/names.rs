@@ -31,3 +31,33 @@ impl Hasher for Fnv {
         }
     }
 }
+
+/// A map from names that looks at no name longer than its own, so that a long one costs nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct NameTable<V> {
+    values: NameMap<Box<str>, V>,
+    longest: usize,
+}
+
+impl<V> NameTable<V> {
+    pub(crate) fn get(&self, name: &str) -> Option<&V> {
+        if name.len() > self.longest { None } else { self.values.get(name) }
+    }
+
+    /// The value of a name, made if there is none.
+    pub(crate) fn entry(&mut self, name: &str, new: impl FnOnce() -> V) -> &mut V {
+        self.longest = self.longest.max(name.len());
+        self.values.entry(name.into()).or_insert_with(new)
+    }
+
+    /// How many bytes the longest name has.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
+    }
+}
+
+impl<V> Default for NameTable<V> {
+    fn default() -> Self {
+        Self { values: NameMap::default(), longest: 0 }
+    }
+}

@@ -104,7 +104,7 @@ impl ContentTrustConfig {
     /// The first that applies: one of the web's tools `web_search`, `web_fetch`, `fetch` and `http_request` is not;
     /// what `untrusted_tools` lists is not; what `trusted_tools` lists is; a tool of an MCP server is if
     /// `trusted_mcp_servers` lists the server; anything else is. In the last the layers differ, and everything that
-    /// reads a name: to a classifier what is unknown is external, and only a route says whose
+    /// reads a name: to a [`Classifier`](super::Classifier) what is unknown is external, and only a route says whose
     /// a tool is.
     ///
     /// # Example
@@ -126,7 +126,7 @@ impl ContentTrustConfig {
     /// The same where the host knows the tool's owner: an MCP server counts instead of the one that the name tells of.
     ///
     /// As in [`classify_tool`](Self::classify_tool), a tool of no MCP server that no list names is trusted here, and
-    /// external to a classifier.
+    /// external to a [`Classifier`](super::Classifier).
     ///
     /// # Example
     ///

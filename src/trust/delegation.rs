@@ -130,7 +130,7 @@ impl PoolTool {
         self.names().any(|known| known == name)
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.name).chain(&self.aliases).map(String::as_str)
     }
 }

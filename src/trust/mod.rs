@@ -2,13 +2,21 @@
 //!
 //! Everything here is pure: no I/O, nothing asynchronous, no HTTP.
 
+mod claims;
+mod classifier;
 mod config;
 mod delegation;
 mod origin;
 mod owner;
 mod taint;
+mod verdict;
 mod written;
 
+pub use self::claims::Claims;
+pub use self::classifier::{
+    Classifier, ClassifierConfig, ClassifierError, ClassifierProblem, DeclaredServer, DeclaredTool, DelegationTool,
+    Lint, LintKind, ServerTrust,
+};
 pub use self::config::{ContentTrustConfig, ContentTrustError};
 pub use self::delegation::{Face, PoolTool, delegation_call_is_external};
 pub use self::origin::{
@@ -17,3 +25,4 @@ pub use self::origin::{
 };
 pub use self::owner::{ToolContentTrust, ToolOwner};
 pub use self::taint::{Cause, Facts, Taint};
+pub use self::verdict::{Step, Verdict};

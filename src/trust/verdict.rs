@@ -1,0 +1,187 @@
+//! What a classifier says.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::claims::Claims;
+use super::origin::{ToolContentOrigin, content_origin_pollutes};
+use super::taint::Cause;
+use crate::policy::short;
+
+/// What decided on a class: first the steps in the order in which they are asked, then what may raise a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Step {
+    /// The tool has no name. Such a call should be refused.
+    Nameless,
+    /// It is one of the web's tools.
+    BuiltinWeb,
+    /// `untrusted_tools` lists it.
+    UntrustedTool,
+    /// `trusted_tools` lists it.
+    TrustedTool,
+    /// The operator declares its origin.
+    ToolOrigin,
+    /// The operator declares its server.
+    Server,
+    /// Its server is the gateway's own.
+    Own,
+    /// Nothing is known of it.
+    Unknown,
+    /// The agent that it starts could reach what pollutes, or that is not known.
+    Delegated,
+    /// The server says so: [`Claims::UNTRUSTED`].
+    ClaimUntrusted,
+    /// The server says so: [`Claims::INTEGRITY_UNTRUSTED`].
+    ClaimIntegrity,
+    /// The server says so: [`Claims::OPEN_WORLD`].
+    ClaimOpenWorld,
+}
+
+impl Step {
+    /// A stable name, for logs and tags.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nameless => "nameless",
+            Self::BuiltinWeb => "builtin_web",
+            Self::UntrustedTool => "untrusted_tool",
+            Self::TrustedTool => "trusted_tool",
+            Self::ToolOrigin => "tool_origin",
+            Self::Server => "server",
+            Self::Own => "own",
+            Self::Unknown => "unknown",
+            Self::Delegated => "delegated",
+            Self::ClaimUntrusted => "claim_untrusted",
+            Self::ClaimIntegrity => "claim_integrity",
+            Self::ClaimOpenWorld => "claim_open_world",
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The class of what a tool or a server brings, and what decided on it. Nothing makes the class lower again.
+///
+/// # Example
+///
+/// ```
+/// use tower_toolgate::trust::{Claims, Classifier, ClassifierConfig, DeclaredServer, Step, ToolContentOrigin};
+///
+/// let classifier = Classifier::new(&ClassifierConfig::new().with_server(DeclaredServer::own("files")))?;
+/// let verdict = classifier.classify(Some("files"), "read");
+/// assert_eq!((verdict.class(), verdict.step()), (ToolContentOrigin::Local, Step::Own));
+/// let raised = verdict.raise(Claims::UNTRUSTED);
+/// assert_eq!((raised.class(), raised.step()), (ToolContentOrigin::External, Step::ClaimUntrusted));
+/// # Ok::<(), tower_toolgate::trust::ClassifierError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Verdict<'a> {
+    class: ToolContentOrigin,
+    step: Step,
+    strict: bool,
+    owner: Option<Cow<'a, str>>,
+    tool: Option<Cow<'a, str>>,
+}
+
+impl<'a> Verdict<'a> {
+    pub(super) fn new(
+        (step, class): (Step, ToolContentOrigin),
+        strict: bool,
+        owner: Option<&'a str>,
+        tool: Option<&'a str>,
+    ) -> Self {
+        Self { class, step, strict, owner: owner.map(Cow::Borrowed), tool: tool.map(Cow::Borrowed) }
+    }
+
+    /// The class.
+    #[must_use]
+    pub const fn class(&self) -> ToolContentOrigin {
+        self.class
+    }
+
+    /// What decided.
+    #[must_use]
+    pub const fn step(&self) -> Step {
+        self.step
+    }
+
+    /// Whether it marks a session.
+    #[must_use]
+    pub fn pollutes(&self) -> bool {
+        content_origin_pollutes(self.class, self.strict)
+    }
+
+    /// The server, as the route names it.
+    #[must_use]
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// The tool's name on the wire; `None` for what no tool brings.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.tool.as_deref()
+    }
+
+    /// Joins what the server says of its content. Any claim makes it external; none makes nothing better.
+    pub fn raise(self, claims: Claims) -> Self {
+        let steps = [
+            (Claims::UNTRUSTED, Step::ClaimUntrusted),
+            (Claims::INTEGRITY_UNTRUSTED, Step::ClaimIntegrity),
+            (Claims::OPEN_WORLD, Step::ClaimOpenWorld),
+        ];
+        match steps.into_iter().find(|(claim, _)| claims.contains(*claim)) {
+            Some((_, step)) => self.external(step),
+            None => self,
+        }
+    }
+
+    pub(super) fn external(self, step: Step) -> Self {
+        match self.class {
+            ToolContentOrigin::External => self,
+            ToolContentOrigin::Local | ToolContentOrigin::Execution => {
+                Self { class: ToolContentOrigin::External, step, ..self }
+            }
+        }
+    }
+
+    /// The same with names of its own, for when the request is gone.
+    pub fn into_owned(self) -> Verdict<'static> {
+        let owned = |name: Option<Cow<'_, str>>| name.map(|name| Cow::Owned(name.into_owned()));
+        Verdict { owner: owned(self.owner), tool: owned(self.tool), ..self }
+    }
+
+    /// Why, in words: names of tools and servers, long ones cut off, never values.
+    #[must_use]
+    pub fn cause(&self) -> Cause {
+        let tool = short(self.tool().unwrap_or_default());
+        let source = self.source();
+        Cause::new(&match self.step {
+            Step::Nameless => format!("tool without a name, {source}"),
+            Step::BuiltinWeb => format!("web tool '{tool}'"),
+            Step::UntrustedTool => format!("configured untrusted tool '{tool}'"),
+            Step::TrustedTool => format!("configured trusted tool '{tool}'"),
+            Step::ToolOrigin => format!("{source} declared {}", self.class),
+            Step::Server | Step::Own | Step::Unknown => source,
+            Step::Delegated => format!("agent started by {source}"),
+            Step::ClaimUntrusted => format!("{source} says that it is untrusted"),
+            Step::ClaimIntegrity => format!("{source} says that its integrity is untrusted"),
+            Step::ClaimOpenWorld => format!("{source} says that its world is open"),
+        })
+    }
+
+    fn source(&self) -> String {
+        match (self.owner().map(short), self.tool().map(short)) {
+            (Some(owner), Some(tool)) => format!("MCP server '{owner}' (tool '{tool}')"),
+            (Some(owner), None) => format!("MCP server '{owner}'"),
+            (None, Some(tool)) => format!("tool '{tool}'"),
+            (None, None) => "unknown server".to_owned(),
+        }
+    }
+}
