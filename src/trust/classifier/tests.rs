@@ -59,6 +59,8 @@ fn ct_23_to_ct_55_as_layers_classify() {
         ("CT-27", kg(), Some("kg"), "inner__web_fetch", WEB),
         ("CT-27", kg(), Some("kg"), "inner___web_fetch", WEB),
         ("CT-27", kg(), Some("kg"), "inner____fetch", WEB),
+        ("CT-27 the longest", kg(), Some("kg"), "a_long_prefix__http_request", WEB),
+        ("CT-27 of another script", kg(), Some("kg"), "üüüüüüüüüü__fetch", WEB),
         ("CT-27 another word", kg(), Some("kg"), "prefetch", TRUSTED_SERVER),
         ("CT-27 one underscore", kg(), Some("kg"), "x_fetch", TRUSTED_SERVER),
         ("CT-27 not the end", kg(), Some("kg"), "fetch__x", TRUSTED_SERVER),
