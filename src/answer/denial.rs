@@ -11,6 +11,7 @@ use crate::http::{BodyFault, HeadFault};
 use crate::json;
 use crate::message::{self, Call, Era, HeaderMismatch, Message, MessageKind};
 use crate::policy::{Denied, short};
+use crate::trust::TrustFault;
 
 /// A decision not to forward. Holds names, never values. Cheap to clone.
 ///
@@ -44,6 +45,8 @@ pub enum DenialKind {
     Message(message::Fault),
     /// The policy.
     Policy(Denied),
+    /// What the session has received.
+    Trust(TrustFault),
     /// The service behind the gate.
     Upstream(UpstreamFault),
 }
@@ -147,6 +150,7 @@ impl Denial {
             DenialKind::Json(error) => error.fault().reason(),
             DenialKind::Message(fault) => fault.reason(),
             DenialKind::Policy(denied) => denied.reason(),
+            DenialKind::Trust(fault) => fault.reason(),
             DenialKind::Upstream(fault) => fault.reason(),
         }
     }
@@ -163,6 +167,9 @@ impl Denial {
             DenialKind::Header(_) | DenialKind::Json(_) | DenialKind::Message(_) => StatusCode::BAD_REQUEST,
             DenialKind::Policy(Denied::ArgumentNotUnicode { .. }) => StatusCode::BAD_REQUEST,
             DenialKind::Batch | DenialKind::Policy(_) => StatusCode::FORBIDDEN,
+            DenialKind::Trust(TrustFault::ConversationAmbiguous) => StatusCode::BAD_REQUEST,
+            DenialKind::Trust(TrustFault::StoreUnavailable | TrustFault::Withheld) => StatusCode::SERVICE_UNAVAILABLE,
+            DenialKind::Trust(TrustFault::Refused(_)) => StatusCode::FORBIDDEN,
             DenialKind::Upstream(fault) => fault.status(),
         }
     }
@@ -174,11 +181,13 @@ impl Denial {
             DenialKind::Header(_) => -32020,
             DenialKind::Json(error) if !error.fault().is_ambiguity() => -32700,
             DenialKind::Json(_) | DenialKind::Message(_) => -32600,
-            DenialKind::Policy(Denied::ArgumentNotUnicode { .. }) => -32600,
+            DenialKind::Policy(Denied::ArgumentNotUnicode { .. })
+            | DenialKind::Trust(TrustFault::ConversationAmbiguous) => -32600,
             DenialKind::Batch
             | DenialKind::Body(_)
             | DenialKind::Head(_)
             | DenialKind::Policy(_)
+            | DenialKind::Trust(_)
             | DenialKind::Upstream(_) => i32::from(self.status().as_u16()),
         }
     }
@@ -225,6 +234,8 @@ impl fmt::Display for Denial {
             DenialKind::Json(error) => error.fmt(f),
             DenialKind::Message(fault) => fault.fmt(f),
             DenialKind::Policy(denied) => write_denied(f, denied, &self.0.subject),
+            DenialKind::Trust(fault @ TrustFault::Refused(_)) => write!(f, "{}: {fault}", self.0.subject),
+            DenialKind::Trust(fault) => fault.fmt(f),
             DenialKind::Upstream(fault) => fault.fmt(f),
         }
     }

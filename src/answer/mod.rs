@@ -31,3 +31,4 @@ pub use self::requester::{Requester, UpstreamFault};
 pub use self::respond::{
     AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown, Negotiate, RequestScope, RespondToDenial,
 };
+pub use crate::trust::TrustFault;

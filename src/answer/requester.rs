@@ -21,6 +21,8 @@ pub enum UpstreamFault {
     SwitchedProtocols,
     /// It did not answer in time.
     TimedOut,
+    /// It answered with more than may be read.
+    TooLarge,
     /// It takes no requests at the moment.
     Unavailable,
     /// It could not be reached.
@@ -35,6 +37,7 @@ impl UpstreamFault {
             Self::InvalidAnswer => "upstream.invalid_answer",
             Self::SwitchedProtocols => "upstream.switched_protocols",
             Self::TimedOut => "upstream.timed_out",
+            Self::TooLarge => "upstream.too_large",
             Self::Unavailable => "upstream.unavailable",
             Self::Unreachable => "upstream.unreachable",
         }
@@ -44,7 +47,9 @@ impl UpstreamFault {
     #[must_use]
     pub const fn status(self) -> StatusCode {
         match self {
-            Self::InvalidAnswer | Self::SwitchedProtocols | Self::Unreachable => StatusCode::BAD_GATEWAY,
+            Self::InvalidAnswer | Self::SwitchedProtocols | Self::TooLarge | Self::Unreachable => {
+                StatusCode::BAD_GATEWAY
+            }
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -57,6 +62,7 @@ impl fmt::Display for UpstreamFault {
             Self::InvalidAnswer => "the server gave no valid answer",
             Self::SwitchedProtocols => "the server switched protocols",
             Self::TimedOut => "the server did not answer in time",
+            Self::TooLarge => "the server's answer is too long",
             Self::Unavailable => "the server takes no requests at the moment",
             Self::Unreachable => "the server could not be reached",
         })

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::denial::{Addressee, Denial, DenialKind, Subject};
 use crate::http::BodyFault;
 use crate::message::Era;
+use crate::trust::TrustFault;
 
 /// How a caller is told that nothing was forwarded.
 ///
@@ -249,7 +250,9 @@ fn json_rpc_error(denial: &Denial, in_band: bool) -> Response<Bytes> {
 }
 
 fn add_headers(denial: &Denial, headers: &mut http::HeaderMap) {
-    if let DenialKind::Body(BodyFault::BudgetExhausted) = denial.kind() {
+    if let DenialKind::Body(BodyFault::BudgetExhausted) | DenialKind::Trust(TrustFault::StoreUnavailable) =
+        denial.kind()
+    {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
 }

@@ -66,9 +66,16 @@ pub struct DecisionEvent<'a> {
     /// The server that owns what is called, where the gate knows it.
     pub server: Option<&'a str>,
     #[cfg(feature = "digest")]
-    pub(crate) policy: &'a Policy,
-    #[cfg(feature = "digest")]
-    pub(crate) key: Option<&'a super::DigestKey>,
+    pub(crate) digests: &'a Digests,
+}
+
+/// Which values are digested, and how.
+#[cfg(feature = "digest")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digests {
+    /// Whose rules say which.
+    pub(crate) policy: Option<Policy>,
+    pub(crate) key: Option<super::DigestKey>,
 }
 
 impl<'a> DecisionEvent<'a> {
@@ -102,12 +109,14 @@ impl<'a> DecisionEvent<'a> {
 
     #[cfg(feature = "digest")]
     fn digests(&self, tool: &str, arguments: crate::json::Arguments<'a>) -> Vec<super::RuledValue<'a>> {
-        let key = match self.key {
+        let key = match &self.digests.key {
             Some(key) => Some(key),
             None => super::DigestKey::of_process(),
         };
         let Some(key) = key else { return Vec::new() };
-        let mut names: Vec<_> = self.roles.names().flat_map(|role| self.policy.ruled_arguments(role, tool)).collect();
+        let policy = self.digests.policy.iter();
+        let mut names: Vec<_> =
+            policy.flat_map(|policy| self.roles.names().flat_map(|role| policy.ruled_arguments(role, tool))).collect();
         names.extend(self.denial.and_then(Denial::argument).map(Into::into));
         let ruled = arguments.iter().filter(|argument| names.contains(&argument.name()));
         ruled.map(|argument| super::RuledValue::new(key, argument)).collect()

@@ -8,6 +8,8 @@ mod trace;
 
 #[cfg(feature = "digest")]
 pub use self::digest::{BlankKey, DigestKey, RuledValue, ValueDigest};
+#[cfg(feature = "digest")]
+pub(crate) use self::event::Digests;
 pub use self::event::{DecisionEvent, OnDecision, Outcome};
 #[cfg(feature = "tracing")]
 pub use self::trace::TraceDecisions;

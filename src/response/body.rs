@@ -10,8 +10,9 @@ use pin_project_lite::pin_project;
 
 use super::edit::is_the_very;
 use super::events::{Event, Splitter, TooLong};
-use super::plan::{ListRule, Watch};
-use crate::answer::{DenialKind, UpstreamFault};
+use super::ingest::{Carrier, Markings, Unmarked};
+use super::plan::{ListRule, Stages, Watch};
+use crate::answer::{DenialKind, TrustFault, UpstreamFault};
 use crate::http::{BodyFault, BufferBudget, Reservation};
 
 /// How many events, or frames without one, are read before others have a turn.
@@ -36,8 +37,10 @@ pin_project! {
         splitter: Splitter,
         held: Option<Reservation>,
         watch: Watch,
-        rules: Vec<ListRule>,
+        stages: Stages,
         failure: Failure,
+        // What waits until it is marked.
+        waiting: Option<(Markings, Bytes)>,
         ended: bool,
     }
 }
@@ -46,7 +49,7 @@ pin_project! {
 enum Step {
     /// This is handed on.
     Event(Bytes),
-    /// An event was not.
+    /// An event was not, or not yet.
     Dropped,
     /// Others are needed.
     Starved,
@@ -58,11 +61,12 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
         limit: usize,
         budget: Option<BufferBudget>,
         watch: Watch,
-        rules: Vec<ListRule>,
+        stages: Stages,
         failure: Failure,
     ) -> Self {
         let held = budget.map(|budget| Reservation::new(budget, None));
-        Self { body: Some(body), splitter: Splitter::new(limit), held, watch, rules, failure, ended: false }
+        let (body, splitter) = (Some(body), Splitter::new(limit));
+        Self { body, splitter, held, watch, stages, failure, waiting: None, ended: false }
     }
 
     pub(crate) fn poll_frame(
@@ -70,7 +74,7 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, R::Error>>> {
         for _ in 0..STEPS_PER_POLL {
-            match self.as_mut().step() {
+            match ready!(self.as_mut().poll_waiting(cx)).unwrap_or_else(|| self.as_mut().step()) {
                 Step::Event(bytes) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
                 Step::Dropped => continue,
                 Step::Starved => {}
@@ -100,6 +104,18 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
         self.ended
     }
 
+    /// Whether something waits until it is marked, and what becomes of it then.
+    fn poll_waiting(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Step>> {
+        let this = self.as_mut().project();
+        let Some((markings, _)) = this.waiting else { return Poll::Ready(None) };
+        let marked = ready!(markings.poll(cx));
+        let event = this.waiting.take().map(|(_, event)| Step::Event(event));
+        Poll::Ready(match marked {
+            Ok(()) => event,
+            Err(Unmarked) => Some(self.fail(None, DenialKind::Trust(TrustFault::Withheld))),
+        })
+    }
+
     /// Reads an event, if one is complete.
     fn step(mut self: Pin<&mut Self>) -> Step {
         let this = self.as_mut().project();
@@ -109,12 +125,25 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
         match this.splitter.next() {
             None if grown(this.held, this.splitter.held()) => Step::Starved,
             None => self.fail(None, DenialKind::Body(BodyFault::BudgetExhausted)),
-            Some(Err(TooLong)) => self.fail(None, DenialKind::Upstream(UpstreamFault::InvalidAnswer)),
-            Some(Ok(event)) => match handed_on(&event, *this.watch, this.rules) {
-                Some(bytes) => Step::Event(bytes),
+            Some(Err(TooLong)) => self.fail(None, DenialKind::Upstream(UpstreamFault::TooLarge)),
+            Some(Ok(event)) => match handed_on(&event, *this.watch, &this.stages.lists) {
+                Some(bytes) => self.mark(&event, bytes),
                 None => self.fail(Some(&event), DenialKind::Upstream(UpstreamFault::InvalidAnswer)),
             },
         }
+    }
+
+    /// Looks at an event before it is handed on.
+    fn mark(self: Pin<&mut Self>, event: &Event, bytes: Bytes) -> Step {
+        let this = self.project();
+        let data = event.data().filter(|_| !this.stages.ingests.is_empty() && event.has_json());
+        let Some(data) = data else { return Step::Event(bytes) };
+        let mut markings = this.stages.ingests.examine(&data, Carrier::Stream);
+        if markings.is_empty() {
+            return Step::Event(bytes);
+        }
+        *this.waiting = Some((markings, bytes));
+        Step::Dropped
     }
 
     /// What becomes of an event that cannot be read.
@@ -144,7 +173,7 @@ fn grown(held: &mut Option<Reservation>, bytes: usize) -> bool {
 /// An event as it may be handed on; `None` if it cannot be read.
 fn handed_on(event: &Event, watch: Watch, rules: &[ListRule]) -> Option<Bytes> {
     // Without a bracket there is no message in it, however it is read: a sign of life, or the place to post to.
-    if !event.has_json() {
+    if rules.is_empty() || !event.has_json() {
         return Some(event.raw().clone());
     }
     let Some(data) = event.data().filter(|data| !data.is_empty()) else { return Some(event.with_data(&[b""])) };

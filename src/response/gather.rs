@@ -10,7 +10,8 @@ use http::HeaderMap;
 use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 
-use crate::http::{BufferBudget, Pieces, Reservation};
+use crate::answer::{DenialKind, UpstreamFault};
+use crate::http::{BodyFault, BufferBudget, Pieces, Reservation};
 
 /// How many frames are received before others have a turn.
 const FRAMES_PER_POLL: usize = 256;
@@ -41,8 +42,19 @@ pub(crate) struct Gathered {
 pub(crate) enum Missing {
     /// All that may be buffered is.
     NoBudget,
-    /// It is too long, or broke off.
-    NotWhole,
+    /// It broke off.
+    Broken,
+    TooLarge,
+}
+
+impl From<Missing> for DenialKind {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::NoBudget => Self::Body(BodyFault::BudgetExhausted),
+            Missing::Broken => Self::Upstream(UpstreamFault::InvalidAnswer),
+            Missing::TooLarge => Self::Upstream(UpstreamFault::TooLarge),
+        }
+    }
 }
 
 impl<R: Body<Data = Bytes>> Gather<R> {
@@ -59,7 +71,7 @@ impl<R: Body<Data = Bytes>> Gather<R> {
     fn receive(self: Pin<&mut Self>, frame: Frame<Bytes>) -> Result<(), Missing> {
         let this = self.project();
         match frame.into_data() {
-            Ok(data) if data.len() > *this.limit - this.pieces.len() => return Err(Missing::NotWhole),
+            Ok(data) if data.len() > *this.limit - this.pieces.len() => return Err(Missing::TooLarge),
             Ok(data) if this.hold.as_mut().is_some_and(|hold| !hold.buffer(data.len())) => {
                 return Err(Missing::NoBudget);
             }
@@ -81,11 +93,11 @@ impl<R: Body<Data = Bytes>> Future for Gather<R> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         for _ in 0..FRAMES_PER_POLL {
             if self.is_hopeless() {
-                return Poll::Ready(Err(Missing::NotWhole));
+                return Poll::Ready(Err(Missing::TooLarge));
             }
             match ready!(self.as_mut().project().body.poll_frame(cx)) {
                 None => return Poll::Ready(Ok(self.finish())),
-                Some(Err(_)) => return Poll::Ready(Err(Missing::NotWhole)),
+                Some(Err(_)) => return Poll::Ready(Err(Missing::Broken)),
                 Some(Ok(frame)) => {
                     if let Err(missing) = self.as_mut().receive(frame) {
                         return Poll::Ready(Err(missing));

@@ -7,10 +7,15 @@ mod body;
 mod edit;
 mod events;
 mod gather;
+#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nobody looks at content"))]
+mod ingest;
 mod lists;
 mod plan;
 
 pub(crate) use self::body::{EventBody, Failure};
 pub(crate) use self::edit::is_the_very;
 pub(crate) use self::gather::{Gather, Gathered, Missing};
-pub(crate) use self::plan::{ListRule, Plan, Watch};
+pub(crate) use self::ingest::{Carrier, Markings};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::ingest::{Ingest, Marking, Unmarked};
+pub(crate) use self::plan::{ListRule, Plan, Stage, Stages, Watch};

@@ -1,9 +1,10 @@
 //! What is to be done with a response.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use super::ingest::{Ingest, Ingests};
 use super::lists::{Asked, Entry, ListKind, Unreadable, filter};
 use crate::identity::{Roles, Server};
 use crate::message::{Era, Inspection, Message};
@@ -31,30 +32,61 @@ impl ListRule {
     }
 }
 
-/// What the layers of a stack want done, in the order in which the request met them.
+/// What is done with a response.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stages {
+    /// Lists are cut down.
+    pub(crate) lists: Vec<ListRule>,
+    /// What comes is looked at before it goes.
+    pub(crate) ingests: Ingests,
+}
+
+/// One of them.
+#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nobody looks at content"))]
+pub(crate) enum Stage {
+    Ingest(Arc<dyn Ingest>),
+    List(ListRule),
+}
+
+impl Stages {
+    pub(crate) fn of(stage: Stage) -> Self {
+        let mut stages = Self::default();
+        stages.push(stage);
+        stages
+    }
+
+    fn push(&mut self, stage: Stage) {
+        match stage {
+            Stage::Ingest(ingest) => self.ingests.push(ingest),
+            Stage::List(rule) => self.lists.push(rule),
+        }
+    }
+}
+
+/// What the layers of a chain want done, in the order in which the request met them.
 #[derive(Debug)]
-pub(crate) struct Plan(Mutex<Option<Vec<ListRule>>>);
+pub(crate) struct Plan(Mutex<Option<Stages>>);
 
 impl Default for Plan {
     fn default() -> Self {
-        Self(Mutex::new(Some(Vec::new())))
+        Self(Mutex::new(Some(Stages::default())))
     }
 }
 
 impl Plan {
-    /// Adds a rule; gives it back if the plan is being carried out already.
-    pub(crate) fn register(&self, rule: ListRule) -> Result<(), ListRule> {
+    /// Adds a stage; gives it back if the plan is being carried out already.
+    pub(crate) fn register(&self, stage: Stage) -> Result<(), Stage> {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(rules) => {
-                rules.push(rule);
+            Some(stages) => {
+                stages.push(stage);
                 Ok(())
             }
-            None => Err(rule),
+            None => Err(stage),
         }
     }
 
     /// What is to be done; from now on nothing can be added.
-    pub(crate) fn take(&self) -> Vec<ListRule> {
+    pub(crate) fn take(&self) -> Stages {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
     }
 }

@@ -6,6 +6,7 @@ mod claims;
 mod classifier;
 mod config;
 mod delegation;
+mod fault;
 mod origin;
 mod owner;
 mod taint;
@@ -19,6 +20,7 @@ pub use self::classifier::{
 };
 pub use self::config::{ContentTrustConfig, ContentTrustError};
 pub use self::delegation::{Face, PoolTool, delegation_call_is_external};
+pub use self::fault::{RuleKind, TrustFault};
 pub use self::origin::{
     NoToolDefinition, TOOL_CONTENT_ORIGINS, ToolContentOrigin, UnknownContentOrigin, classify_tool_content_origin,
     content_origin_pollutes, declared_content_origin, is_tool_content_origin, with_content_origin,

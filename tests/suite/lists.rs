@@ -154,7 +154,7 @@ fn what_cannot_be_read_is_never_passed() {
         assert!(!exchange.text().contains("run_secret"), "{name}");
     }
     let exchange = answered(&gate().with_max_list_bytes(100), ask("tools/list"), json(TOOLS));
-    assert_eq!((exchange.status().as_u16(), exchange.denial().reason()), (502, "upstream.invalid_answer"));
+    assert_eq!((exchange.status().as_u16(), exchange.denial().reason()), (502, "upstream.too_large"));
 }
 
 #[test]

@@ -140,7 +140,6 @@ mod future;
 mod gate;
 mod judge;
 mod layer;
-mod pass;
 mod service;
 mod tell;
 

@@ -12,6 +12,7 @@ use tower_service::Service;
 use super::future::ResponseFuture;
 use super::gate::Gate;
 use crate::http::{RequestBody, ResponseBody};
+use crate::layer::exchange::Exchange;
 
 /// What [`ArgumentAllowlistLayer`](super::ArgumentAllowlistLayer) makes of a service.
 #[derive(Clone, Debug)]
@@ -60,6 +61,6 @@ where
         // The future calls the service that was polled ready; what stays behind has to be polled anew.
         let next = self.inner.clone();
         let ready = std::mem::replace(&mut self.inner, next);
-        ResponseFuture::new(Arc::clone(&self.gate), ready, request)
+        ResponseFuture::new(Exchange::new(Arc::clone(&self.gate), ready, request))
     }
 }

@@ -11,25 +11,28 @@ use http::response::Parts;
 use http::{Response, StatusCode};
 use http_body::Body;
 
-use super::gate::Gate;
-use super::judge::Passage;
-use crate::answer::{DenialKind, Requester, UpstreamFault};
-use crate::http::{BodyFault, ResponseBody, check_parameter};
-use crate::response::{EventBody, Failure, Gather, Gathered, ListRule, Missing, Watch, is_the_very};
+use super::front::Front;
+use super::guard::Guard;
+use super::passage::Passage;
+use crate::answer::{DenialKind, Requester, TrustFault, UpstreamFault};
+use crate::http::{ResponseBody, check_parameter};
+use crate::response::{Carrier, EventBody, Failure, Gather, Gathered, Markings, Missing, Stages, Watch, is_the_very};
 
 /// What is to be done with a response.
-pub(super) enum Passed<R> {
+pub(crate) enum Passed<R> {
     /// It is handed on.
     Done(Response<ResponseBody<R>>),
     /// Its body is received first.
     Gather(Gather<R>, Box<Waiting>),
+    /// It is handed on once it is marked.
+    Mark(Markings, Response<ResponseBody<R>>),
 }
 
 /// What waits for a response's body.
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     head: Parts,
     media: Media,
-    rules: Vec<ListRule>,
+    stages: Stages,
 }
 
 /// What a body is said to be.
@@ -54,45 +57,77 @@ const OF_THE_BYTES: [HeaderName; 5] = [
     HeaderName::from_static("repr-digest"),
 ];
 
-impl Gate {
+impl Front {
     /// Looks at the head of a response: most are handed on as they are.
-    pub(super) fn pass<R: Body<Data = Bytes>>(self: &Arc<Self>, response: Response<R>, passage: &Passage) -> Passed<R> {
+    pub(super) fn pass<G: Guard, R: Body<Data = Bytes>>(
+        guard: &Arc<G>,
+        response: Response<R>,
+        passage: &Passage,
+    ) -> Passed<R> {
+        let front = guard.front();
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
             let kind = DenialKind::Upstream(UpstreamFault::SwitchedProtocols);
-            let denial = self.refuse_response(&passage.requester, kind);
-            return Passed::Done(self.answer(&denial).map(ResponseBody::answer));
+            let denial = front.refuse_response(&passage.requester, kind);
+            return Passed::Done(front.answer(&denial).map(ResponseBody::answer));
         }
-        let bare = switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream();
-        if passage.watch == Watch::Nothing || bare {
+        if switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream() {
             return Passed::Done(response.map(ResponseBody::inner));
         }
-        let rules = passage.rules.take();
-        if rules.is_empty() {
-            return Passed::Done(response.map(ResponseBody::inner));
+        let mut stages = passage.work.take();
+        if passage.watch == Watch::Nothing {
+            stages.lists.clear();
         }
-        self.watch_body(response, passage, rules)
+        let media = Media::of(response.headers());
+        match (stages.lists.is_empty(), stages.ingests.is_empty()) {
+            (true, true) => Passed::Done(response.map(ResponseBody::inner)),
+            (true, false) => Self::look_at(guard, response, media, passage, stages),
+            (false, _) => Self::filter(guard, response, media, passage, stages),
+        }
     }
 
-    fn watch_body<R: Body<Data = Bytes>>(
-        self: &Arc<Self>,
+    /// A list, which must be one.
+    fn filter<G: Guard, R: Body<Data = Bytes>>(
+        guard: &Arc<G>,
         response: Response<R>,
+        media: Media,
         passage: &Passage,
-        rules: Vec<ListRule>,
+        stages: Stages,
     ) -> Passed<R> {
-        let media = Media::of(response.headers());
+        let front = guard.front();
         // Some clients take the stream that they ask for for one of events, whatever it says of itself.
         let page = !response.status().is_success() || !passage.requester.is_streamable();
         match media {
             Media::Absent | Media::Other if passage.watch == Watch::Shapes && page => {
                 Passed::Done(response.map(ResponseBody::inner))
             }
-            Media::Events | Media::Json if is_coded(response.headers()) => self.refuse_passed(response, passage),
-            Media::Events => Passed::Done(self.events(response, passage, rules)),
+            Media::Events | Media::Json if is_coded(response.headers()) => front.refuse_passed(response, passage),
+            Media::Events => Passed::Done(Self::events(guard, response, passage, stages)),
             // What is not said to be anything may be nothing, and must be.
-            Media::Absent => self.gather(response, 0, media, rules),
-            Media::Json => self.gather(response, self.max_list_bytes, media, rules),
-            Media::Other => self.refuse_passed(response, passage),
+            Media::Absent => front.gather(response, 0, media, stages),
+            Media::Json => front.gather(response, front.max_list_bytes, media, stages),
+            Media::Other => front.refuse_passed(response, passage),
+        }
+    }
+
+    /// Something else, which is handed on as it is once it has been looked at.
+    fn look_at<G: Guard, R: Body<Data = Bytes>>(
+        guard: &Arc<G>,
+        response: Response<R>,
+        media: Media,
+        passage: &Passage,
+        stages: Stages,
+    ) -> Passed<R> {
+        let front = guard.front();
+        let carrier = if media == Media::Events { Carrier::Stream } else { Carrier::Answer };
+        match media {
+            Media::Events | Media::Json if is_coded(response.headers()) => {
+                Passed::Mark(stages.ingests.unseen(carrier), response.map(ResponseBody::inner))
+            }
+            Media::Events => Passed::Done(Self::events(guard, response, passage, stages)),
+            Media::Json if stages.ingests.hold_answers() => front.gather(response, front.max_list_bytes, media, stages),
+            // No claim can be made in what is no message.
+            Media::Absent | Media::Json | Media::Other => Passed::Done(response.map(ResponseBody::inner)),
         }
     }
 
@@ -101,68 +136,79 @@ impl Gate {
         response: Response<R>,
         limit: usize,
         media: Media,
-        rules: Vec<ListRule>,
+        stages: Stages,
     ) -> Passed<R> {
         let (head, body) = response.into_parts();
         let gather = Gather::new(body, limit, self.limits.budget.clone());
-        Passed::Gather(gather, Box::new(Waiting { head, media, rules }))
+        Passed::Gather(gather, Box::new(Waiting { head, media, stages }))
     }
 
-    fn events<R: Body<Data = Bytes>>(
-        self: &Arc<Self>,
+    fn events<G: Guard, R: Body<Data = Bytes>>(
+        guard: &Arc<G>,
         mut response: Response<R>,
         passage: &Passage,
-        rules: Vec<ListRule>,
+        stages: Stages,
     ) -> Response<ResponseBody<R>> {
-        make_private(response.headers_mut());
-        forget_bytes(response.headers_mut());
+        let front = guard.front();
+        if !stages.lists.is_empty() {
+            make_private(response.headers_mut());
+            forget_bytes(response.headers_mut());
+        }
+        // It may end early.
         response.headers_mut().remove(CONTENT_LENGTH);
-        let (limit, budget) = (self.max_list_bytes, self.limits.budget.clone());
-        let failure = self.failure(&passage.requester);
-        response.map(|body| ResponseBody::events(EventBody::new(body, limit, budget, passage.watch, rules, failure)))
+        let (limit, budget) = (front.max_list_bytes, front.limits.budget.clone());
+        let failure = Self::failure(guard, &passage.requester);
+        response.map(|body| ResponseBody::events(EventBody::new(body, limit, budget, passage.watch, stages, failure)))
     }
 
-    /// What becomes of an event that cannot be read.
-    fn failure(self: &Arc<Self>, requester: &Requester) -> Failure {
-        let (gate, requester) = (Arc::clone(self), requester.clone());
+    /// What becomes of an event that cannot be handed on.
+    fn failure<G: Guard>(guard: &Arc<G>, requester: &Requester) -> Failure {
+        let (guard, requester) = (Arc::clone(guard), requester.clone());
         Failure(Box::new(move |kind| {
-            let denial = gate.refuse_response(&requester, kind);
+            let denial = guard.front().refuse_response(&requester, kind);
             // Who has no id to be told by is told by the end of the stream.
-            if denial.is_awaited() { gate.respond.respond(&denial).into_body() } else { Bytes::new() }
+            if denial.is_awaited() { guard.front().respond.respond(&denial).into_body() } else { Bytes::new() }
         }))
     }
 
-    /// Hands on what has been received, changed where it has to be.
+    /// Hands on what has been received, changed where it has to be, once it is marked.
     pub(super) fn finish<R>(
         &self,
         gathered: Result<Gathered, Missing>,
         waiting: Waiting,
         passage: &Passage,
-    ) -> Response<ResponseBody<R>> {
-        let Waiting { mut head, media, rules } = waiting;
+    ) -> (Markings, Response<ResponseBody<R>>) {
+        let Waiting { mut head, media, stages } = waiting;
+        let refused = |head, kind| (Markings::none(), self.refuse_answer(head, passage, kind));
         let Gathered { bytes, trailers, hold } = match gathered {
             Ok(gathered) => gathered,
-            Err(Missing::NotWhole) => return self.refuse_answer(head, passage, INVALID),
-            Err(Missing::NoBudget) => {
-                return self.refuse_answer(head, passage, DenialKind::Body(BodyFault::BudgetExhausted));
-            }
+            Err(missing) => return refused(head, missing.into()),
         };
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
-            Media::Json => passage.watch.apply(&bytes, &rules, false),
-            Media::Absent | Media::Events | Media::Other => return self.refuse_answer(head, passage, INVALID),
+            Media::Json if stages.lists.is_empty() => Ok(vec![bytes.clone()]),
+            Media::Json => passage.watch.apply(&bytes, &stages.lists, false),
+            Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
         };
-        let Ok(pieces) = pieces else { return self.refuse_answer(head, passage, INVALID) };
-        make_private(&mut head.headers);
-        let unchanged = matches!(&pieces[..], [same] if is_the_very(same, &bytes)) || bytes.is_empty();
-        if !unchanged {
-            forget_bytes(&mut head.headers);
-            if head.headers.contains_key(CONTENT_LENGTH) {
-                let length = pieces.iter().map(Bytes::len).sum::<usize>();
-                head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-            }
+        let Ok(pieces) = pieces else { return refused(head, INVALID) };
+        let markings = stages.ingests.examine(&bytes, Carrier::Answer);
+        if !stages.lists.is_empty() {
+            make_private(&mut head.headers);
         }
-        Response::from_parts(head, ResponseBody::pieces(pieces, trailers, hold))
+        if !bytes.is_empty() && !matches!(&pieces[..], [same] if is_the_very(same, &bytes)) {
+            measure(&mut head.headers, &pieces);
+        }
+        (markings, Response::from_parts(head, ResponseBody::pieces(pieces, trailers, hold)))
+    }
+
+    /// A response that could not be marked is withheld: what it brings must not be read unmarked.
+    pub(super) fn withhold<R>(
+        &self,
+        response: Response<ResponseBody<R>>,
+        passage: &Passage,
+    ) -> Response<ResponseBody<R>> {
+        let head = response.into_parts().0;
+        self.refuse_answer(head, passage, DenialKind::Trust(TrustFault::Withheld))
     }
 
     fn refuse_passed<R>(&self, response: Response<R>, passage: &Passage) -> Passed<R> {
@@ -211,6 +257,15 @@ impl Media {
             "text/event-stream" => Self::Events,
             _ => Self::Other,
         }
+    }
+}
+
+/// Gives a head the length of what is left of its body.
+fn measure(headers: &mut HeaderMap, pieces: &[Bytes]) {
+    forget_bytes(headers);
+    if headers.contains_key(CONTENT_LENGTH) {
+        let length = pieces.iter().map(Bytes::len).sum::<usize>();
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
 }
 

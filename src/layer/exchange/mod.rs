@@ -1,0 +1,14 @@
+//! What every layer does with a request and its response, around the decision that is its own.
+
+mod front;
+mod future;
+mod guard;
+mod pass;
+mod passage;
+mod tell;
+
+pub(crate) use self::front::{Front, Protocol};
+pub(crate) use self::future::Exchange;
+pub(crate) use self::guard::{Admitted, Decided, Guard, Step};
+pub(crate) use self::passage::{Passage, Work};
+pub(crate) use self::tell::Caller;

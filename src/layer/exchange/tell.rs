@@ -1,0 +1,71 @@
+//! Telling the observer.
+
+use http::request::Parts;
+
+use super::front::Front;
+use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, is_streamable};
+use crate::identity::{Roles, Server};
+use crate::message::{Era, Message};
+use crate::observe::{DecisionEvent, Outcome};
+
+/// Who calls whom.
+pub(crate) struct Caller<'a> {
+    pub(crate) head: Option<&'a Parts>,
+    pub(crate) roles: Roles,
+    pub(crate) server: Option<&'a Server>,
+    pub(crate) era: Era,
+}
+
+impl Caller<'_> {
+    /// How the caller reads answers: asked only where there is something to be told.
+    #[cold]
+    pub(crate) fn client(&self) -> Client {
+        let streamable = self.era == Era::Modern || self.head.is_some_and(is_streamable);
+        Client { streamable, era: self.era }
+    }
+}
+
+impl Front {
+    pub(crate) fn caller<'a>(&'a self, head: &'a Parts, era: Era) -> Caller<'a> {
+        let server = self.server.as_ref().or_else(|| head.extensions.get());
+        Caller { head: Some(head), roles: self.roles.roles(head), server, era }
+    }
+
+    /// Refuses what could not be read.
+    pub(crate) fn refuse(&self, head: &Parts, kind: DenialKind, id: Option<String>) -> Denial {
+        let caller = self.caller(head, Era::Legacy);
+        let addressee = id.map_or(Addressee::Unknown, |id| Addressee::Id(id.into()));
+        let denial = Denial::new(kind, addressee, caller.client());
+        self.tell(&caller, None, Outcome::Deny, Some(&denial));
+        denial
+    }
+
+    /// Refuses, and tells of, a response. The request's head is the inner service's.
+    pub(crate) fn refuse_response(&self, requester: &Requester, kind: DenialKind) -> Denial {
+        let denial = requester.refusal(kind);
+        let caller = Caller { head: None, roles: Roles::NONE, server: self.server.as_ref(), era: Era::Legacy };
+        let message = requester.inspection().and_then(|inspection| inspection.messages().next());
+        self.tell(&caller, message, Outcome::Deny, Some(&denial));
+        denial
+    }
+
+    pub(crate) fn tell(
+        &self,
+        caller: &Caller<'_>,
+        message: Option<Message<'_>>,
+        outcome: Outcome,
+        denial: Option<&Denial>,
+    ) {
+        let Some(observer) = &self.observer else { return };
+        observer.on_decision(&DecisionEvent {
+            outcome,
+            denial,
+            message,
+            head: caller.head,
+            roles: &caller.roles,
+            server: caller.server.map(Server::as_str),
+            #[cfg(feature = "digest")]
+            digests: &self.digests,
+        });
+    }
+}
