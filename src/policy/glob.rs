@@ -71,14 +71,14 @@ impl Glob {
 
 /// Names and patterns, any of which may match. Plain names are found by their hash.
 #[derive(Clone, Debug, Default)]
-pub(super) struct GlobSet {
+pub(crate) struct GlobSet {
     any: bool,
     names: NameSet<Box<str>>,
     globs: Vec<Glob>,
 }
 
 impl GlobSet {
-    pub(super) fn insert(&mut self, pattern: &str) {
+    pub(crate) fn insert(&mut self, pattern: &str) {
         match Glob::new(pattern) {
             _ if pattern == "*" => self.any = true,
             Some(glob) => self.globs.push(glob),
@@ -89,7 +89,7 @@ impl GlobSet {
     }
 
     /// Whether nothing can match.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.any && self.names.is_empty() && self.globs.is_empty()
     }
 
@@ -104,7 +104,7 @@ impl GlobSet {
         self.globs.iter().map(Cow::Borrowed).chain(any)
     }
 
-    pub(super) fn matches(&self, name: &str) -> bool {
+    pub(crate) fn matches(&self, name: &str) -> bool {
         self.any || self.names.contains(name) || self.globs.iter().any(|glob| glob.matches(name))
     }
 }

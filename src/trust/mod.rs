@@ -9,6 +9,9 @@ mod delegation;
 mod fault;
 mod origin;
 mod owner;
+#[cfg(feature = "content-trust")]
+mod read;
+mod rules;
 mod taint;
 mod verdict;
 mod written;
@@ -26,5 +29,10 @@ pub use self::origin::{
     content_origin_pollutes, declared_content_origin, is_tool_content_origin, with_content_origin,
 };
 pub use self::owner::{ToolContentTrust, ToolOwner};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::read::{brings_content, claims, open_world_tools};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::rules::Check;
+pub use self::rules::{RuleAction, RuleError, SessionRules};
 pub use self::taint::{Cause, Facts, Taint};
 pub use self::verdict::{Step, Verdict};

@@ -1,0 +1,242 @@
+//! What servers say of their content, read from messages.
+//!
+//! A claim only raises, and so nobody gains by hiding one: a message is searched for the words first, and read only if
+//! it has them.
+
+use memchr::memmem;
+
+use super::Claims;
+use crate::json::{Error, Kind, Reader, Text, Value};
+
+const TRUST_ANNOTATIONS: &str = "io.modelcontextprotocol/trust-annotations";
+const IFC: &str = "ifc";
+const OPEN_WORLD: &str = "openWorldHint";
+
+/// Notifications and requests of servers that bring nothing but the news that something has changed, or ask for
+/// nothing that they have written.
+const EMPTY: &[&str] = &[
+    "notifications/cancelled",
+    "notifications/elicitation/complete",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    "notifications/resources/updated",
+    "notifications/subscriptions/acknowledged",
+    "notifications/tools/list_changed",
+    "ping",
+    "roots/list",
+];
+
+/// What a message claims, anywhere in it. One that has the words and cannot be read claims all of it.
+pub(crate) fn claims(message: &[u8]) -> Claims {
+    let words = [TRUST_ANNOTATIONS, IFC, OPEN_WORLD];
+    if !words.iter().any(|word| memmem::find(message, word.as_bytes()).is_some()) {
+        return Claims::NONE;
+    }
+    let mut found = Found { text: message, claims: Claims::NONE };
+    let read = Reader::tolerant(message).and_then(|mut reader| found.value(&mut reader, Inside::Nothing));
+    read.map_or(Claims::OPEN_WORLD | Claims::UNTRUSTED | Claims::INTEGRITY_UNTRUSTED, |()| found.claims)
+}
+
+/// Whether a message of a stream brings content: all do but the ones that are known not to, and answers if they are not
+/// what the stream is about.
+pub(crate) fn brings_content(message: &[u8], answers: bool) -> bool {
+    let read = || {
+        let mut reader = Reader::tolerant(message)?;
+        let (mut method, mut result) = (None, false);
+        reader.open_object()?;
+        while let Some(key) = reader.key()? {
+            let value = reader.value()?;
+            match () {
+                () if key.is(message, "method") => method = value.as_text(),
+                () if key.is(message, "result") => result = true,
+                () => {}
+            }
+        }
+        reader.end()?;
+        let empty = |method: Text| EMPTY.iter().any(|empty| method.is(message, empty));
+        Ok::<_, Error>(!method.is_some_and(empty) && (answers || !result))
+    };
+    read().unwrap_or(true)
+}
+
+/// The tools of a list that say that they act on an open world; `None` if the list cannot be read.
+pub(crate) fn open_world_tools(message: &[u8]) -> Option<Vec<String>> {
+    if memmem::find(message, OPEN_WORLD.as_bytes()).is_none() {
+        return Some(Vec::new());
+    }
+    let mut reader = Reader::tolerant(message).ok()?;
+    let mut tools = Vec::new();
+    in_member(&mut reader, message, "result", &mut |reader| {
+        in_member(reader, message, "tools", &mut |reader| {
+            reader.open_array()?;
+            while reader.element()? {
+                tools.extend(open_world_tool(reader, message)?);
+            }
+            Ok(())
+        })
+    })
+    .ok()?;
+    Some(tools)
+}
+
+/// The name of a tool that says so.
+fn open_world_tool(reader: &mut Reader<'_, true>, message: &[u8]) -> Result<Option<String>, Error> {
+    let (mut name, start) = (None, reader.at());
+    reader.open_object()?;
+    while let Some(key) = reader.key()? {
+        let value = reader.value()?;
+        if key.is(message, "name") {
+            name = value.as_text();
+        }
+    }
+    let definition = message.get(start..reader.at()).unwrap_or_default();
+    let name = name.and_then(|name| name.decode(message).ok());
+    Ok(name.filter(|_| claims(definition).contains(Claims::OPEN_WORLD)).map(Into::into))
+}
+
+/// Reads an object, with something done about one member.
+fn in_member(
+    reader: &mut Reader<'_, true>,
+    text: &[u8],
+    name: &str,
+    then: &mut dyn FnMut(&mut Reader<'_, true>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if reader.kind()? != Kind::Object {
+        reader.value()?;
+        return Ok(());
+    }
+    reader.open_object()?;
+    while let Some(key) = reader.key()? {
+        if key.is(text, name) {
+            then(reader)?;
+        } else {
+            reader.value()?;
+        }
+    }
+    Ok(())
+}
+
+/// Whose members are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    Ifc,
+    Nothing,
+    TrustAnnotations,
+}
+
+struct Found<'a> {
+    text: &'a [u8],
+    claims: Claims,
+}
+
+impl Found<'_> {
+    /// Reads a value and all that is in it.
+    fn value(&mut self, reader: &mut Reader<'_, true>, inside: Inside) -> Result<(), Error> {
+        match reader.kind()? {
+            Kind::Array => {
+                reader.open_array()?;
+                while reader.element()? {
+                    self.value(reader, Inside::Nothing)?;
+                }
+            }
+            Kind::Object => {
+                reader.open_object()?;
+                while let Some(key) = reader.key()? {
+                    self.member(reader, key, inside)?;
+                }
+            }
+            _ => {
+                reader.value()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, reader: &mut Reader<'_, true>, key: Text, inside: Inside) -> Result<(), Error> {
+        if matches!(reader.kind()?, Kind::Array | Kind::Object) {
+            let within = match () {
+                () if key.is(self.text, TRUST_ANNOTATIONS) => Inside::TrustAnnotations,
+                () if key.is(self.text, IFC) => Inside::Ifc,
+                () => Inside::Nothing,
+            };
+            return self.value(reader, within);
+        }
+        let value = reader.value()?;
+        let is_true = || value.raw(self.text) == b"true";
+        if key.is(self.text, OPEN_WORLD) && is_true() {
+            self.claims |= Claims::OPEN_WORLD;
+        }
+        if inside == Inside::TrustAnnotations && key.is(self.text, "untrusted") && is_true() {
+            self.claims |= Claims::UNTRUSTED;
+        }
+        if inside == Inside::Ifc && key.is(self.text, "integrity") && is_text(value, self.text, "untrusted") {
+            self.claims |= Claims::INTEGRITY_UNTRUSTED;
+        }
+        Ok(())
+    }
+}
+
+fn is_text(value: Value, text: &[u8], expected: &str) -> bool {
+    value.as_text().is_some_and(|value| value.is(text, expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cc_08_claims_are_found_wherever_they_are() {
+        let all = Claims::OPEN_WORLD | Claims::UNTRUSTED | Claims::INTEGRITY_UNTRUSTED;
+        let annotations = r#""io.modelcontextprotocol/trust-annotations""#;
+        for (message, expected) in [
+            ("{}".to_owned(), Claims::NONE),
+            (format!(r#"{{"result":{{"_meta":{{{annotations}:{{"untrusted":true}}}}}}}}"#), Claims::UNTRUSTED),
+            (
+                format!(r#"{{"result":{{"content":[{{"_meta":{{{annotations}:{{"untrusted":true}}}}}}]}}}}"#),
+                Claims::UNTRUSTED,
+            ),
+            (format!(r#"[{{"params":{{"_meta":{{{annotations}:{{"untrusted":true}}}}}}}}]"#), Claims::UNTRUSTED),
+            (
+                format!(r#"{{"result":{{"_meta":{{{annotations}:{{"untrusted":false,"sensitive":true}}}}}}}}"#),
+                Claims::NONE,
+            ),
+            (format!(r#"{{"result":{{"_meta":{{{annotations}:{{"untrusted":"true"}}}}}}}}"#), Claims::NONE),
+            (r#"{"result":{"_meta":{"ifc":{"integrity":"untrusted"}}}}"#.into(), Claims::INTEGRITY_UNTRUSTED),
+            (r#"{"result":{"_meta":{"ifc":{"integrity":"trusted"}}}}"#.into(), Claims::NONE),
+            (r#"{"error":{"data":{"_meta":{"ifc":{"integrity":"untrusted"}}}}}"#.into(), Claims::INTEGRITY_UNTRUSTED),
+            (r#"{"result":{"_meta":{"annotations":{"openWorldHint":true}}}}"#.into(), Claims::OPEN_WORLD),
+            (r#"{"result":{"untrusted":true,"integrity":"untrusted"}}"#.into(), Claims::NONE),
+            (r#"{"result":{"content":[{"text":"\"ifc\":{\"integrity\":\"untrusted\"}"}]}}"#.into(), Claims::NONE),
+            (r#"{"result":{"ifc":"#.into(), all),
+        ] {
+            assert_eq!(claims(message.as_bytes()), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn what_brings_nothing_is_known() {
+        for (message, answers, expected) in [
+            (r#"{"method":"notifications/tools/list_changed"}"#, true, false),
+            (r#"{"method":"ping","id":1}"#, true, false),
+            (r#"{"method":"notifications/message","params":{"data":"x"}}"#, false, true),
+            (r#"{"method":"notifications/progress","params":{"message":"x"}}"#, false, true),
+            (r#"{"method":"sampling/createMessage","id":1}"#, false, true),
+            (r#"{"method":"notifications/somethingNew"}"#, false, true),
+            (r#"{"id":1,"result":{}}"#, false, false),
+            (r#"{"id":1,"result":{}}"#, true, true),
+            (r#"{"id":1,"error":{"message":"x"}}"#, false, true),
+            (r#"[{"method":"ping"}]"#, false, true),
+            ("junk", false, true),
+        ] {
+            assert_eq!(brings_content(message.as_bytes(), answers), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn tools_that_act_on_an_open_world_are_known() {
+        let list = r#"{"result":{"tools":[{"name":"a","annotations":{"openWorldHint":true}},{"name":"b","annotations":{"openWorldHint":false}},{"annotations":{"openWorldHint":true},"name":"c"},{"name":"d"}]}}"#;
+        assert_eq!(open_world_tools(list.as_bytes()), Some(vec!["a".to_owned(), "c".to_owned()]));
+        assert_eq!(open_world_tools(b"{}"), Some(Vec::new()));
+        assert_eq!(open_world_tools(br#"{"result":{"tools":[{"openWorldHint"#), None);
+    }
+}
