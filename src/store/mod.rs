@@ -4,7 +4,10 @@
 //! is merged upwards (a conversation into its principal) or kept in a filter that knows too much rather than too
 //! little.
 
+mod capacity;
 mod key;
+mod memory;
+mod registry;
 
 use std::error::Error;
 use std::fmt;
@@ -13,7 +16,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use self::capacity::TaintCapacity;
 pub use self::key::{ConversationKey, PrincipalKey, TaintKey};
+pub use self::memory::MemoryTaintStore;
 use crate::trust::{Cause, Facts, Taint};
 
 /// The memory of sessions.
@@ -173,6 +178,8 @@ pub enum StoreError {
     TimedOut,
     /// It cannot be relied upon: it forgets, or is not what it should be.
     Unfit(&'static str),
+    /// What was given as a cursor is none of this store.
+    NoSuchCursor,
 }
 
 impl fmt::Display for StoreError {
@@ -181,8 +188,12 @@ impl fmt::Display for StoreError {
             Self::Unavailable => f.write_str("the store cannot be reached"),
             Self::TimedOut => f.write_str("the store did not answer in time"),
             Self::Unfit(why) => write!(f, "the store cannot be relied upon: {why}"),
+            Self::NoSuchCursor => f.write_str("the cursor is none of this store"),
         }
     }
 }
 
 impl Error for StoreError {}
+
+#[cfg(test)]
+pub(crate) mod tests;
