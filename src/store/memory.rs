@@ -3,13 +3,15 @@
 mod causes;
 mod filter;
 mod rows;
+mod snapshot;
 mod table;
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use self::table::{Joined, Table};
+pub(super) use self::filter::Filter;
+pub(super) use self::table::{Joined, SHARDS, Table, shard};
 use super::registry;
 use super::{Admin, Clearance, Cursor, Page, StoreError, TaintCapacity, TaintKey, TaintRegistry, TaintStore};
 use super::{Visit, Visited};

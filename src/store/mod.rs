@@ -5,6 +5,7 @@
 //! little.
 
 mod capacity;
+mod file;
 mod key;
 mod memory;
 mod registry;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::capacity::TaintCapacity;
+pub use self::file::{FileTaintStore, FileVisit, OpenError, OpenProblem};
 pub use self::key::{ConversationKey, PrincipalKey, TaintKey};
 pub use self::memory::MemoryTaintStore;
 use crate::trust::{Cause, Facts, Taint};

@@ -26,7 +26,18 @@ impl Filter {
         Self { words: std::iter::repeat_with(AtomicU64::default).take(words).collect(), set: AtomicUsize::new(0) }
     }
 
-    fn is_empty(&self) -> bool {
+    /// With bits that another one had, which mean something in this number only; `None` without any.
+    pub(crate) fn of_words(words: impl Iterator<Item = u64>) -> Option<Self> {
+        let words: Box<[_]> = words.map(AtomicU64::new).collect();
+        let set = words.iter().map(|word| word.load(Relaxed).count_ones() as usize).sum();
+        (!words.is_empty()).then(|| Self { words, set: AtomicUsize::new(set) })
+    }
+
+    pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
+        self.words.iter().map(|word| word.load(Relaxed))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         self.set.load(Relaxed) == 0
     }
 
@@ -91,5 +102,8 @@ mod tests {
         let wrong = (10_000..110_000).filter(|n| filter.facts(&key(*n)).contains(Facts::OUTSIDE)).count();
         assert!(wrong < 200, "{wrong} of 100000");
         assert!(!filter.insert(&key(1), Facts::OUTSIDE));
+        let copy = Filter::of_words(filter.words()).unwrap();
+        assert_eq!(copy.set.load(Relaxed), filter.set.load(Relaxed));
+        assert!((0..10_000).all(|n| copy.facts(&key(n)).contains(Facts::OUTSIDE)));
     }
 }

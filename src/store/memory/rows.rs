@@ -137,7 +137,6 @@ impl Rows {
     }
 
     /// All rows.
-    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = &Row> {
         self.chunks.iter().flatten()
     }

@@ -27,7 +27,6 @@ pub(crate) struct Table {
 
 /// What became of a mark: read again, it leads to what is known now.
 #[derive(Debug)]
-#[expect(dead_code, reason = "for stores that write down what becomes of marks")]
 pub(crate) struct Joined {
     /// Whose it is now: the principal's, if its conversation was merged.
     pub(crate) key: TaintKey,
@@ -64,7 +63,6 @@ impl Table {
         self.shards.get(shard).unwrap_or(&self.last).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.used.load(Relaxed)
     }
@@ -155,12 +153,12 @@ impl Table {
         let merged = rows.take(&all_of(key), |row| taint.join(&row.taint(&self.causes)));
         if merged == 0 && !self.reserve() {
             let new = self.filter.insert(&principal, mark.facts);
-            self.coarsenings.fetch_add(new.into(), Relaxed);
+            self.count(new && !mark.coarse);
             // Told even if it is not new: what others put into the filter may be elsewhere when it is read again.
             return Joined { key, taint, new: true };
         }
         self.release(merged.saturating_sub(1));
-        self.coarsenings.fetch_add(1, Relaxed);
+        self.count(!mark.coarse);
         rows.put(Row::new(key, &taint, &self.causes));
         Joined { key, taint, new: true }
     }
@@ -176,6 +174,11 @@ impl Table {
             taint.join(&self.filtered(key.principal));
         }
         (taint, told)
+    }
+
+    /// Counts what was merged here. What is told as coarse was counted where it became so.
+    fn count(&self, merged: bool) {
+        self.coarsenings.fetch_add(merged.into(), Relaxed);
     }
 
     /// Makes room for one row more, if there is any.
