@@ -59,11 +59,7 @@ impl Journal {
         let length = file.metadata()?.len();
         let mut frames = Frames { file: BufReader::new(file), chain: [0; 8], length: 0 };
         frames.read_header()?;
-        let mut replay = Replay::default();
-        while let Some(payload) = frames.read(length)? {
-            let at = frames.length;
-            replay.payload(&payload, table).ok_or(OpenProblem::Damaged(at))?;
-        }
+        frames.replay(length, table)?;
         let mut file = frames.file.into_inner();
         if frames.length < length {
             file.set_len(frames.length)?;
@@ -191,6 +187,16 @@ impl<F: Read> Frames<F> {
             Some([VERSION]) => Ok(()),
             Some([version]) => Err(OpenProblem::Version(*version)),
             Some(_) | None => Err(OpenProblem::NoJournal),
+        }
+    }
+
+    /// All payloads up to a torn end.
+    fn replay(&mut self, end: u64, table: &mut Table) -> Result<(), OpenProblem> {
+        let mut replay = Replay::default();
+        loop {
+            let at = self.length;
+            let Some(payload) = self.read(end)? else { return Ok(()) };
+            replay.payload(&payload, table).ok_or(OpenProblem::Damaged(at))?;
         }
     }
 

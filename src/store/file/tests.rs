@@ -324,6 +324,40 @@ fn what_was_acknowledged_outlives_a_write_that_fails_half_way() {
 }
 
 #[test]
+fn sd_09_what_could_not_be_written_is_written_at_the_end() {
+    let folder = Folder::new();
+    let (store, faults) = flaky(&folder, PATIENT);
+    faults.all.store(true, SeqCst);
+    assert!(try_mark(&store, key(1, 1), Facts::OUTSIDE).is_err());
+    faults.all.store(false, SeqCst);
+    drop(store);
+    assert_eq!(read(&folder.open().unwrap(), key(1, 1)).facts, Facts::OUTSIDE);
+}
+
+/// A writer that ends leaves nobody waiting.
+#[test]
+fn sd_05_after_a_panic_of_the_writer_every_mark_fails() {
+    struct Broken;
+    impl Disk for Broken {
+        fn append(&mut self, _: &[u8]) -> io::Result<()> {
+            panic!("as a test wants it")
+        }
+        fn replace(&mut self, _: &Table) -> io::Result<()> {
+            Ok(())
+        }
+        fn length(&self) -> u64 {
+            0
+        }
+    }
+    let folder = Folder::new();
+    let store = FileTaintStore::open_at(&folder.file(), 10.into(), PATIENT, |_| Broken).unwrap();
+    for _ in 0..3 {
+        assert_eq!(try_mark(&store, key(1, 1), Facts::OUTSIDE), Err(StoreError::Unavailable));
+    }
+    assert_eq!(read(&store, key(1, 1)).facts, Facts::OUTSIDE);
+}
+
+#[test]
 fn what_is_known_already_is_not_written_but_waited_for() {
     let folder = Folder::new();
     let (store, faults) = flaky(&folder, PATIENT);

@@ -26,9 +26,13 @@ impl Ticket {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The first outcome counts.
     pub(super) fn finish(&self, outcome: Outcome) {
-        let before = std::mem::replace(&mut *self.lock(), State::Done(outcome));
-        if let State::Waiting(Some(waker)) = before {
+        let waker = match &mut *self.lock() {
+            State::Done(_) => return,
+            waiting @ State::Waiting(_) => std::mem::replace(waiting, State::Done(outcome)),
+        };
+        if let State::Waiting(Some(waker)) = waker {
             waker.wake();
         }
     }

@@ -26,13 +26,26 @@ impl Pace {
 }
 
 /// What waits to be written together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Batch {
     number: u64,
     records: Vec<u8>,
     tickets: Vec<Arc<Ticket>>,
     /// What was cleared, and is not if it cannot be written.
     cleared: Vec<(TaintKey, Taint)>,
+}
+
+impl Batch {
+    fn new(number: u64) -> Self {
+        Self { number, records: Vec::new(), tickets: Vec::new(), cleared: Vec::new() }
+    }
+}
+
+impl Drop for Batch {
+    /// Whatever ends the writer, nobody waits for it any longer.
+    fn drop(&mut self) {
+        self.tickets.iter().for_each(|ticket| ticket.finish(Err(StoreError::Unavailable)));
+    }
 }
 
 #[derive(Debug)]
@@ -56,7 +69,7 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) fn new() -> Self {
         Self {
-            state: Mutex::new(State { next: Batch { number: 1, ..Batch::default() }, closed: false }),
+            state: Mutex::new(State { next: Batch::new(1), closed: false }),
             wake: Condvar::new(),
             changed: std::array::from_fn(|_| AtomicU64::new(0)),
             written: AtomicU64::new(0),
@@ -123,7 +136,7 @@ impl Queue {
         let idle = |state: &mut State| state.next.tickets.is_empty() && !state.closed;
         let mut state = self.wake.wait_while(self.lock(), idle).unwrap_or_else(PoisonError::into_inner);
         let number = state.next.number + 1;
-        let batch = mem::replace(&mut state.next, Batch { number, ..Batch::default() });
+        let batch = mem::replace(&mut state.next, Batch::new(number));
         (!batch.tickets.is_empty()).then_some(batch)
     }
 
@@ -149,7 +162,6 @@ pub(super) struct Writer<D> {
 
 impl<D: Disk> Writer<D> {
     pub(super) fn run(mut self) {
-        // Whatever ends this thread, nobody waits for it any longer.
         let _end = End(Arc::clone(&self.queue));
         while let Some(batch) = self.queue.take() {
             let outcome = self.write(&batch.records).map_err(|_| StoreError::Unavailable);
@@ -160,6 +172,10 @@ impl<D: Disk> Writer<D> {
             self.queue.failing.store(outcome.is_err(), SeqCst);
             batch.tickets.iter().for_each(|ticket| ticket.finish(outcome.clone()));
             self.compact();
+        }
+        if self.failed.is_some() {
+            // The last chance for what was marked while nothing could be written.
+            _ = self.disk.replace(&self.table);
         }
     }
 
@@ -188,12 +204,13 @@ impl<D: Disk> Writer<D> {
     }
 }
 
+/// Closes the queue when the writer ends, even in a panic.
 struct End(Arc<Queue>);
 
 impl Drop for End {
     fn drop(&mut self) {
         self.0.close();
-        let left = mem::take(&mut self.0.lock().next.tickets);
-        left.iter().for_each(|ticket| ticket.finish(Err(StoreError::Unavailable)));
+        let left = mem::replace(&mut self.0.lock().next, Batch::new(0));
+        drop(left);
     }
 }

@@ -196,8 +196,11 @@ impl Table {
         let mut entries = Vec::new();
         let from = key.unwrap_or(own(PrincipalKey::from_bytes([0; 16])));
         for number in shard(from.principal)..SHARDS {
+            if entries.len() >= limit {
+                break;
+            }
             let rows = self.lock(number);
-            let behind = rows.from(&from).filter(|row| Some(row.key()) != key).take(limit - entries.len().min(limit));
+            let behind = rows.from(&from).filter(|row| Some(row.key()) != key).take(limit - entries.len());
             entries.extend(behind.map(|row| (row.key(), row.taint(&self.causes))));
         }
         entries
