@@ -46,7 +46,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Where there is no file yet.
     pub(super) fn create(path: &Path, table: &Table) -> io::Result<Self> {
-        let frames = Frames::write(new_file(path)?, table)?;
+        let frames = write_new(path, table)?;
         fs::rename(beside(path, NEW), path)?;
         let mut journal = Self { path: path.into(), frames, renamed: true };
         journal.sync_directory()?;
@@ -101,7 +101,7 @@ impl Disk for Journal {
     }
 
     fn replace(&mut self, table: &Table) -> io::Result<()> {
-        let frames = Frames::write(new_file(&self.path)?, table)?;
+        let frames = write_new(&self.path, table)?;
         fs::rename(beside(&self.path, NEW), &self.path)?;
         (self.frames, self.renamed) = (frames, true);
         self.sync_directory()
@@ -110,6 +110,15 @@ impl Disk for Journal {
     fn length(&self) -> u64 {
         self.frames.length
     }
+}
+
+/// The next file, with all of a table. One that cannot be finished must not fill the disk.
+fn write_new(path: &Path, table: &Table) -> io::Result<Frames<File>> {
+    let written = new_file(path).and_then(|file| Frames::write(file, table));
+    if written.is_err() {
+        _ = fs::remove_file(beside(path, NEW));
+    }
+    written
 }
 
 /// The file that is to be the next: for its owner alone.
