@@ -216,6 +216,22 @@ impl Principal {
     }
 }
 
+/// Says, in a request's extensions, that the host behind it is believed when it names conversations: it gives each its
+/// own name, and never a new one to what goes on.
+///
+/// A host that can be made to begin anew in the middle of a conversation washes it clean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HonestHost;
+
+impl HonestHost {
+    /// The marker.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
 /// A principal without a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -102,7 +102,9 @@ mod response;
 pub mod store;
 pub mod trust;
 
-pub use self::identity::{BlankPrincipal, ExtractRoles, Principal, Role, Roles, RolesFromExtensions, Server};
+pub use self::identity::{
+    BlankPrincipal, ExtractRoles, HonestHost, Principal, Role, Roles, RolesFromExtensions, Server,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -10,6 +10,8 @@ use http::{Extensions, Method, Uri};
 use super::{BufferBudget, Reservation};
 use crate::message::{Dialect, Inspection, Mirror, ReadError};
 use crate::response::Plan;
+#[cfg(feature = "content-trust")]
+use crate::trust::{Found, SessionTaint, Verdict};
 
 /// How a layer reads.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub(crate) struct Context {
     inner: Arc<Inner>,
     /// What is to be done with the response, where layers are joined.
     plan: Option<Arc<Plan>>,
+    #[cfg(feature = "content-trust")]
+    found: Option<Arc<Found>>,
 }
 
 #[derive(Debug)]
@@ -86,13 +90,26 @@ impl Context {
                 Arc::new(Inner { inspection, reading: reading.clone(), method, uri, mirror, hold: hold.cloned() })
             }
         };
-        let context = Self { inner, plan: place.before.then(Arc::default) };
+        let context = Self {
+            inner,
+            plan: place.before.then(Arc::default),
+            #[cfg(feature = "content-trust")]
+            found: None,
+        };
         head.extensions.insert(context.clone());
         Ok(context)
     }
 
     pub(crate) fn plan(&self) -> Option<&Arc<Plan>> {
         self.plan.as_ref()
+    }
+
+    /// Keeps what a layer has found out with the request.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn keep(extensions: &mut Extensions, found: Found) {
+        if let Some(context) = extensions.get_mut::<Self>() {
+            context.found = Some(Arc::new(found));
+        }
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {
@@ -137,5 +154,24 @@ impl Inspection {
     #[must_use]
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get::<Context>().map(Context::inspection)
+    }
+}
+
+#[cfg(feature = "content-trust")]
+impl SessionTaint {
+    /// What is known of the session of the request that these extensions belong to, if a layer has looked it up.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Option<&Self> {
+        extensions.get::<Context>()?.found.as_ref().map(|found| &found.session)
+    }
+}
+
+#[cfg(feature = "content-trust")]
+impl Verdict<'static> {
+    /// What the request that these extensions belong to will bring back, if a layer has classified it; of a batch, the
+    /// most foreign of all.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Option<&Self> {
+        extensions.get::<Context>()?.found.as_ref()?.verdict.as_ref().map(|(_, verdict)| verdict)
     }
 }

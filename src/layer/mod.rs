@@ -1,6 +1,8 @@
 //! The tower part: wiring only.
 
 pub mod argument_allowlist;
+#[cfg(feature = "content-trust")]
+pub mod content_trust;
 mod exchange;
 mod join;
 

@@ -38,6 +38,14 @@ impl PrincipalKey {
     }
 }
 
+impl PrincipalKey {
+    /// The key that all who are not authenticated share.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self(digest(b"tower-toolgate/anonymous/1", std::iter::empty()))
+    }
+}
+
 impl ConversationKey {
     /// The key of a conversation by the source that names it and the name, of any length.
     #[must_use]
@@ -55,6 +63,12 @@ impl TaintKey {
     #[must_use]
     pub fn of(principal: &Principal) -> Self {
         Self { principal: PrincipalKey::of(principal), conversation: None }
+    }
+
+    /// All who are not authenticated.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self { principal: PrincipalKey::anonymous(), conversation: None }
     }
 
     /// One of its conversations.

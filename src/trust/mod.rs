@@ -12,6 +12,7 @@ mod owner;
 #[cfg(feature = "content-trust")]
 mod read;
 mod rules;
+mod session;
 mod taint;
 mod verdict;
 mod written;
@@ -34,5 +35,8 @@ pub(crate) use self::read::{brings_content, claims, open_world_tools};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::rules::Check;
 pub use self::rules::{RuleAction, RuleError, SessionRules};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::session::Found;
+pub use self::session::SessionTaint;
 pub use self::taint::{Cause, Facts, Taint};
 pub use self::verdict::{Step, Verdict};

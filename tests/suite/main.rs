@@ -12,6 +12,8 @@ mod answers;
 mod attack;
 mod bodies;
 mod borders;
+#[cfg(feature = "content-trust")]
+mod content_trust;
 mod context;
 mod cost;
 mod decisions;

@@ -1,5 +1,6 @@
 //! What every layer does with a request and its response, around the decision that is its own.
 
+mod builder;
 mod front;
 mod future;
 mod guard;
@@ -7,6 +8,7 @@ mod pass;
 mod passage;
 mod tell;
 
+pub(crate) use self::builder::front_methods;
 pub(crate) use self::front::{Front, Protocol};
 pub(crate) use self::future::Exchange;
 pub(crate) use self::guard::{Admitted, Decided, Guard, Step};

@@ -74,10 +74,7 @@ impl Front {
         if switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream() {
             return Passed::Done(response.map(ResponseBody::inner));
         }
-        let mut stages = passage.work.take();
-        if passage.watch == Watch::Nothing {
-            stages.lists.clear();
-        }
+        let stages = passage.work.take();
         let media = Media::of(response.headers());
         match (stages.lists.is_empty(), stages.ingests.is_empty()) {
             (true, true) => Passed::Done(response.map(ResponseBody::inner)),
