@@ -12,12 +12,10 @@ pub struct SessionTaint {
 }
 
 impl SessionTaint {
-    #[cfg(feature = "content-trust")]
     pub(crate) fn known(before: Taint) -> Self {
         Self { before, assumed: false }
     }
 
-    #[cfg(feature = "content-trust")]
     pub(crate) fn assumed() -> Self {
         Self { before: Taint::assumed(), assumed: true }
     }
@@ -42,7 +40,6 @@ impl SessionTaint {
 }
 
 /// What a layer has found out about a request.
-#[cfg(feature = "content-trust")]
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     /// Of the message that brings the most foreign content: its place and its verdict.

@@ -56,6 +56,7 @@ impl Passage {
     }
 
     /// Whether something is to be done with the response.
+    #[cfg(feature = "content-trust")]
     pub(crate) fn reads(&self) -> bool {
         self.watch != Watch::Nothing || !matches!(self.work, Work::None)
     }
