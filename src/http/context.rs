@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::UPGRADE;
 use http::request::Parts;
 use http::{Extensions, Method, Uri};
 
@@ -76,6 +77,14 @@ impl Context {
         reading: &Reading,
         place: Place,
     ) -> Result<Self, ReadError> {
+        if place.after && !place.begins_chain() {
+            let carried = head.extensions.get::<Self>();
+            let same = |context: &&Self| context.inner.inspection.is_of(bytes) && context.inner.reading.is(reading);
+            // Nothing stands between: the head is the one that was read.
+            if let Some(context) = carried.filter(same) {
+                return Ok(context.clone());
+            }
+        }
         let mcp = reading.dialect.rules().mcp_transport;
         let mirror = if mcp { Mirror::read(&head.headers).map_err(ReadError::Mirror)? } else { Mirror::default() };
         let carried = head.extensions.get::<Self>().filter(|context| context.is_of(head, bytes, &mirror, reading));
@@ -110,6 +119,12 @@ impl Context {
         if let Some(context) = extensions.get_mut::<Self>() {
             context.found = Some(Arc::new(found));
         }
+    }
+
+    /// Whether the layer right outside has read the body of a request that asks for nothing else.
+    pub(crate) fn is_read(head: &Parts, reading: &Reading) -> bool {
+        let read = head.extensions.get::<Self>().is_some_and(|context| context.inner.reading.is(reading));
+        read && !head.headers.contains_key(UPGRADE)
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {

@@ -27,14 +27,16 @@ impl PrincipalKey {
     /// The key of a principal: the same in every process.
     #[must_use]
     pub fn of(principal: &Principal) -> Self {
-        let parts = [
-            principal.tenant(),
-            Some(principal.method()),
-            principal.issuer(),
-            Some(principal.subject()),
-            principal.epoch(),
-        ];
-        Self(digest(b"tower-toolgate/principal/1", parts.into_iter()))
+        Self(principal.digest().get_or_init(|| {
+            let parts = [
+                principal.tenant(),
+                Some(principal.method()),
+                principal.issuer(),
+                Some(principal.subject()),
+                principal.epoch(),
+            ];
+            digest(b"tower-toolgate/principal/1", parts.into_iter())
+        }))
     }
 }
 

@@ -67,6 +67,9 @@ impl Default for Front {
 impl Front {
     /// Whether, and how, the body of a request of JSON-RPC is to be received.
     pub(crate) fn admit(&self, head: &Parts, reading: &Reading) -> Result<Admission, Denial> {
+        if self.place.after && Context::is_read(head, reading) {
+            return Ok(Admission::Read);
+        }
         let admission = admit(head, &reading.dialect.rules(), &self.upgrades);
         admission.map_err(|fault| self.refuse(head, DenialKind::Head(fault), None))
     }
