@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use tower_toolgate::store::{
-    Admin, Clearance, Cursor, FileTaintStore, MemoryTaintStore, Page, StoreError, TaintKey, TaintRegistry, TaintStore,
-    Visit, Visited,
+    Admin, Clearance, Cursor, FileTaintStore, MemoryTaintStore, Page, RedisTaintStore, StoreError, TaintKey,
+    TaintRegistry, TaintStore, Visit, Visited,
 };
 use tower_toolgate::trust::Taint;
 
@@ -19,6 +19,8 @@ pub enum AnyStore {
     File(FileTaintStore),
     /// In memory.
     Memory(MemoryTaintStore),
+    /// In Redis, shared with other gateways.
+    Redis(RedisTaintStore),
 }
 
 /// Opens what the configuration asks for.
@@ -32,7 +34,10 @@ pub async fn open(config: &StoreConfig) -> Result<AnyStore, String> {
             FileTaintStore::open(path, config.capacity).map(AnyStore::File).map_err(|error| error.to_string())
         }
         Store::Memory => Ok(AnyStore::Memory(MemoryTaintStore::new(config.capacity))),
-        Store::Redis { .. } => Err("`redis` is not served by this release".to_owned()),
+        Store::Redis { url } => {
+            let connected = RedisTaintStore::builder(url.expose()).capacity(config.capacity).connect().await;
+            connected.map(AnyStore::Redis).map_err(|error| error.to_string())
+        }
     }
 }
 
@@ -41,6 +46,7 @@ macro_rules! each {
         match $store {
             AnyStore::File($name) => $then,
             AnyStore::Memory($name) => $then,
+            AnyStore::Redis($name) => $then,
         }
     };
 }
