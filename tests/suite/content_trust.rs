@@ -2,51 +2,91 @@
 
 use bytes::Bytes;
 use http::{Request, Response};
+use http_body::Body;
 use http_body_util::Full;
 use tower::Layer;
 use tower_toolgate::Principal;
 use tower_toolgate::http::RequestBody;
 use tower_toolgate::layer::content_trust::ContentTrustLayer;
-use tower_toolgate::store::MemoryTaintStore;
+use tower_toolgate::store::{MemoryTaintStore, TaintKey, TaintStore, Visit};
 use tower_toolgate::trust::{
-    Classifier, ClassifierConfig, ContentTrustConfig, DeclaredServer, RuleAction, ServerTrust, SessionRules,
+    Classifier, ClassifierConfig, ContentTrustConfig, DeclaredServer, Facts, RuleAction, ServerTrust, SessionRules,
     SessionTaint, Verdict,
 };
 
 use super::support::*;
 
-type Trust = ContentTrustLayer<MemoryTaintStore>;
-
 /// The server `kg` is the operator's own, but for `scrape`; `remember` and `send_*` write.
-fn classifier() -> Classifier {
+pub(crate) fn classifier() -> Classifier {
     let lists = ContentTrustConfig::new([], ["scrape"], []).unwrap();
     let server = DeclaredServer::new("kg").with_trust(ServerTrust::Trusted);
     Classifier::new(&ClassifierConfig::new().with_content_trust(lists).with_server(server)).unwrap()
 }
 
-fn trust(store: &MemoryTaintStore) -> Trust {
+pub(crate) fn trust<T: TaintStore>(store: &T) -> ContentTrustLayer<T> {
     let rules = SessionRules::new().with_sinks(["remember", "send_*"], RuleAction::Deny).unwrap();
     ContentTrustLayer::new(classifier(), store.clone()).with_rules(rules)
 }
 
-fn call(tool: &str) -> Request<Full<Bytes>> {
+pub(crate) fn call(tool: &str) -> Request<Full<Bytes>> {
     by("ana", post_text(tool_call("1", tool, "{}")).with_server("kg"))
 }
 
-fn by<B>(subject: &str, mut request: Request<B>) -> Request<B> {
+pub(crate) fn by<B>(subject: &str, mut request: Request<B>) -> Request<B> {
     request.extensions_mut().insert(Principal::new("key", subject).unwrap());
     request
 }
 
-fn json(body: &str) -> Response<Full<Bytes>> {
+pub(crate) fn json(body: &str) -> Response<Full<Bytes>> {
     Response::builder().header("content-type", "application/json").body(Full::from(body.to_owned())).unwrap()
 }
 
-fn send(layer: &Trust, request: Request<Full<Bytes>>, answer: Response<Full<Bytes>>) -> Exchange {
+/// One request through a layer alone.
+pub(crate) fn send<T: TaintStore, R>(
+    layer: &ContentTrustLayer<T>,
+    request: Request<Full<Bytes>>,
+    answer: Response<R>,
+) -> Exchange
+where
+    R: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
     through::<_, RequestBody<Full<Bytes>>, _, _, _>(|mock| layer.layer(mock), request, answer)
 }
 
-const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
+/// A request of ana's to a server, by any method.
+pub(crate) fn ask(server: &str, method: &str, params: &str) -> Request<Full<Bytes>> {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+    by("ana", post_text(body).with_server(server))
+}
+
+/// The stream that ana opens without asking for anything.
+pub(crate) fn listen(server: &str) -> Request<Full<Bytes>> {
+    let mut request = by("ana", post_text("").with_server(server)).with_header("accept", "text/event-stream");
+    request.headers_mut().remove("content-type");
+    *request.method_mut() = http::Method::GET;
+    request
+}
+
+/// An answer that is said to be of some type.
+pub(crate) fn typed(media: &str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    Response::builder().header("content-type", media).body(Full::new(body.into())).unwrap()
+}
+
+pub(crate) fn events(body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    typed("text/event-stream", body)
+}
+
+/// What is known of somebody as a whole.
+pub(crate) fn facts(store: &MemoryTaintStore, subject: &str) -> Facts {
+    let key = TaintKey::of(&Principal::new("key", subject).unwrap());
+    store.visit(Visit::read(key, 0)).into_inner().unwrap().before.facts
+}
+
+pub(crate) fn is_tainted(store: &MemoryTaintStore, subject: &str) -> bool {
+    facts(store, subject).contains(Facts::OUTSIDE)
+}
+
+pub(crate) const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
 
 #[test]
 fn a_session_that_has_received_foreign_content_may_not_write() {

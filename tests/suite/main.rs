@@ -14,6 +14,16 @@ mod bodies;
 mod borders;
 #[cfg(feature = "content-trust")]
 mod content_trust;
+#[cfg(feature = "content-trust")]
+mod content_trust_drops;
+#[cfg(feature = "content-trust")]
+mod content_trust_keys;
+#[cfg(feature = "content-trust")]
+mod content_trust_outages;
+#[cfg(feature = "content-trust")]
+mod content_trust_races;
+#[cfg(feature = "content-trust")]
+mod content_trust_stepped;
 mod context;
 mod cost;
 mod decisions;
