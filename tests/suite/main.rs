@@ -23,6 +23,8 @@ mod content_trust_outages;
 #[cfg(feature = "content-trust")]
 mod content_trust_races;
 #[cfg(feature = "content-trust")]
+mod content_trust_rules;
+#[cfg(feature = "content-trust")]
 mod content_trust_stepped;
 mod context;
 mod cost;

@@ -63,17 +63,37 @@ impl<T> Trust<T> {
         for message in inspection.messages() {
             self.assess_message(&message, owner.map(Server::as_str), &mut assessment);
         }
+        if inspection.is_batch() {
+            self.complete_sequences(inspection, &mut assessment.checks);
+        }
         assessment
+    }
+
+    /// The steps that others of the same batch take are taken, whichever comes first.
+    fn complete_sequences(&self, inspection: &Inspection, checks: &mut [Checked]) {
+        let mut sequences = checks.iter_mut().filter(|check| check.kind == RuleKind::ForbiddenSequence).peekable();
+        if sequences.peek().is_none() {
+            return;
+        }
+        let steps: Vec<_> = inspection.messages().map(|message| (message.position(), self.steps(&message))).collect();
+        for check in sequences {
+            let others = steps.iter().filter(|(at, _)| *at != check.at);
+            check.known = others.fold(check.known, |known, (_, steps)| known.without(*steps));
+        }
+    }
+
+    /// What the calls of a message say of its session, beside what they bring back.
+    fn steps(&self, message: &Message<'_>) -> Facts {
+        let Ok(method) = message.method() else { return Facts::NONE };
+        let marks = message.calls().map(|call| self.rules.marks(&method, tool_of(&call)));
+        marks.fold(Facts::NONE, |all, marks| all | marks)
     }
 
     fn assess_message(&self, message: &Message<'_>, owner: Option<&str>, assessment: &mut Assessment) {
         let Some(method) = message.method().ok().filter(|_| message.kind() != MessageKind::Reply) else { return };
         assessment.lists_tools |= method == "tools/list";
         for call in message.calls() {
-            let tool = match &call {
-                Call::Tool { name, .. } => Some(&**name),
-                _ => None,
-            };
+            let tool = tool_of(&call);
             if let Some(verdict) = self.verdict(&method, &call, owner) {
                 assessment.bring(message.position(), verdict);
             }
@@ -123,5 +143,12 @@ impl<T> Trust<T> {
         let verdict = self.classifier.classify_server(owner);
         let remembered = self.conversations.is_empty() && self.window.is_none();
         if remembered { verdict } else { verdict.raise(crate::trust::Claims::UNTRUSTED) }
+    }
+}
+
+fn tool_of<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    match call {
+        Call::Tool { name, .. } => Some(name),
+        _ => None,
     }
 }
