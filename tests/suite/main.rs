@@ -17,6 +17,8 @@ mod content_trust;
 #[cfg(feature = "content-trust")]
 mod content_trust_drops;
 #[cfg(feature = "content-trust")]
+mod content_trust_joined;
+#[cfg(feature = "content-trust")]
 mod content_trust_keys;
 #[cfg(feature = "content-trust")]
 mod content_trust_outages;

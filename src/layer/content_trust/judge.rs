@@ -159,23 +159,24 @@ impl<T: TaintStore> Trust<T> {
             Err(error) => trust.without_store(&pending, &error)?,
         };
         trust.tell_passed(&pending, &session);
-        let passage = trust.passage(&pending);
+        let (passage, reads) = trust.passage(&pending);
         let Pending { mut head, collected, assessment, .. } = pending;
-        if passage.reads() {
+        if reads {
             head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         requests::Context::keep(&mut head.extensions, Found { verdict: assessment.verdict, session });
         Ok((head, collected, passage))
     }
 
-    /// The response is looked at unless all that it brings is marked already.
-    fn passage(self: &Arc<Self>, pending: &Pending) -> Passage {
+    /// The response is looked at, here or further out, unless all that it brings is marked already.
+    fn passage(self: &Arc<Self>, pending: &Pending) -> (Passage, bool) {
         let caller = self.front.caller(&pending.head, pending.inspection.era());
         let ingestion = Ingestion::of_body(self, &pending.head, pending.key, &pending.assessment, caller.server);
         let stage = ingestion.map(|ingestion| Stage::Ingest(Arc::new(ingestion)));
         let watch = self.front.watch(&pending.inspection);
+        let reads = watch != Watch::Nothing || stage.is_some();
         let work = Work::of(stage, pending.plan.clone(), self.front.place);
-        Passage::new(&pending.head, Some(&pending.inspection), caller.client()).with_work(watch, work)
+        (Passage::new(&pending.head, Some(&pending.inspection), caller.client()).with_work(watch, work), reads)
     }
 
     /// A call that a rule refuses in a session of which this is known.
