@@ -91,6 +91,8 @@ impl Context {
         if let Some(context) = carried.filter(|_| !place.begins_chain()) {
             return Ok(context.clone());
         }
+        #[cfg(feature = "content-trust")]
+        let found = carried.and_then(|context| context.found.clone());
         let inner = match carried {
             Some(context) => Arc::clone(&context.inner),
             None => {
@@ -102,8 +104,9 @@ impl Context {
         let context = Self {
             inner,
             plan: place.before.then(Arc::default),
+            // What a layer further out has found out is true of the same bytes.
             #[cfg(feature = "content-trust")]
-            found: None,
+            found,
         };
         head.extensions.insert(context.clone());
         Ok(context)

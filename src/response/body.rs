@@ -136,8 +136,11 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
     /// Looks at an event before it is handed on.
     fn mark(self: Pin<&mut Self>, event: &Event, bytes: Bytes) -> Step {
         let this = self.project();
-        let data = event.data().filter(|_| !this.stages.ingests.is_empty() && event.has_json());
-        let Some(data) = data else { return Step::Event(bytes) };
+        if this.stages.ingests.is_empty() || !event.has_json() {
+            return Step::Event(bytes);
+        }
+        // Where some readers find data in other lines, the whole of it cannot be read.
+        let data = event.data().filter(|_| !event.hides_json()).unwrap_or_else(|| event.raw().clone());
         let mut markings = this.stages.ingests.examine(&data, Carrier::Stream);
         if markings.is_empty() {
             return Step::Event(bytes);

@@ -12,10 +12,7 @@ pub(crate) trait Ingest: Send + Sync {
     fn examine(&self, message: &[u8], carrier: Carrier) -> Option<Marking>;
 
     /// An answer that cannot be looked at, since it is coded.
-    fn unseen(&self, carrier: Carrier) -> Option<Marking>;
-
-    /// Whether answers in JSON are looked at, so that they have to be held.
-    fn holds_answers(&self) -> bool;
+    fn unseen(&self) -> Marking;
 }
 
 /// What a message comes in.
@@ -47,16 +44,12 @@ impl Ingests {
         self.0.is_empty()
     }
 
-    pub(crate) fn hold_answers(&self) -> bool {
-        self.0.iter().any(|ingest| ingest.holds_answers())
-    }
-
     pub(crate) fn examine(&self, message: &[u8], carrier: Carrier) -> Markings {
         Markings::of(self.0.iter().filter_map(|ingest| ingest.examine(message, carrier)))
     }
 
-    pub(crate) fn unseen(&self, carrier: Carrier) -> Markings {
-        Markings::of(self.0.iter().filter_map(|ingest| ingest.unseen(carrier)))
+    pub(crate) fn unseen(&self) -> Markings {
+        Markings::of(self.0.iter().map(|ingest| ingest.unseen()))
     }
 }
 

@@ -32,6 +32,12 @@ impl Claims {
         self.0 & other.0 == other.0
     }
 
+    /// All but what is in `other`.
+    #[cfg(feature = "content-trust")]
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether there is nothing in it.
     #[must_use]
     pub const fn is_none(self) -> bool {

@@ -6,7 +6,7 @@
 use memchr::memmem;
 
 use super::Claims;
-use crate::json::{Error, Kind, Reader, Text, Value};
+use crate::json::{Error, Kind, Reader, Text, Value, folds_onto};
 
 const TRUST_ANNOTATIONS: &str = "io.modelcontextprotocol/trust-annotations";
 const IFC: &str = "ifc";
@@ -28,7 +28,8 @@ const EMPTY: &[&str] = &[
 
 /// What a message claims, anywhere in it. One that has the words and cannot be read claims all of it.
 pub(crate) fn claims(message: &[u8]) -> Claims {
-    let words = [TRUST_ANNOTATIONS, IFC, OPEN_WORLD];
+    // Behind the slash: some serialisers escape it.
+    let words = ["trust-annotations", IFC, OPEN_WORLD];
     if !words.iter().any(|word| memmem::find(message, word.as_bytes()).is_some()) {
         return Claims::NONE;
     }
@@ -37,26 +38,48 @@ pub(crate) fn claims(message: &[u8]) -> Claims {
     read.map_or(Claims::OPEN_WORLD | Claims::UNTRUSTED | Claims::INTEGRITY_UNTRUSTED, |()| found.claims)
 }
 
-/// Whether a message of a stream brings content: all do but the ones that are known not to, and answers if they are not
-/// what the stream is about.
-pub(crate) fn brings_content(message: &[u8], answers: bool) -> bool {
+/// Which answers are content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answers {
+    pub(crate) results: bool,
+    /// And what has no result, nor says what it is.
+    pub(crate) errors: bool,
+}
+
+/// Whether a message, or one of several in an array, brings content: all do but the ones that are known not to, and
+/// answers if they are not what is looked for.
+pub(crate) fn brings_content(message: &[u8], answers: Answers) -> bool {
     let read = || {
         let mut reader = Reader::tolerant(message)?;
-        let (mut method, mut result) = (None, false);
-        reader.open_object()?;
-        while let Some(key) = reader.key()? {
-            let value = reader.value()?;
-            match () {
-                () if key.is(message, "method") => method = value.as_text(),
-                () if key.is(message, "result") => result = true,
-                () => {}
+        let mut brings = false;
+        if reader.kind()? == Kind::Array {
+            reader.open_array()?;
+            while reader.element()? {
+                brings |= message_brings_content(&mut reader, message, answers)?;
             }
+        } else {
+            brings = message_brings_content(&mut reader, message, answers)?;
         }
         reader.end()?;
-        let empty = |method: Text| EMPTY.iter().any(|empty| method.is(message, empty));
-        Ok::<_, Error>(!method.is_some_and(empty) && (answers || !result))
+        Ok::<_, Error>(brings)
     };
     read().unwrap_or(true)
+}
+
+fn message_brings_content(reader: &mut Reader<'_, true>, text: &[u8], answers: Answers) -> Result<bool, Error> {
+    let (mut says, mut empty, mut result) = (false, false, false);
+    reader.open_object()?;
+    while let Some(key) = reader.key()? {
+        let value = reader.value()?;
+        if key.is(text, "method") {
+            empty = value.as_text().is_some_and(|method| EMPTY.iter().any(|empty| method.is(text, empty)));
+            says |= !empty;
+        }
+        result |= key.is(text, "result");
+        // Some readers take it for the method.
+        says |= key.decode(text).is_ok_and(|key| folds_onto(&key, "method"));
+    }
+    Ok(says || if result { answers.results } else { answers.errors && !empty })
 }
 
 /// The tools of a list that say that they act on an open world; `None` if the list cannot be read.
@@ -64,9 +87,25 @@ pub(crate) fn open_world_tools(message: &[u8]) -> Option<Vec<String>> {
     if memmem::find(message, OPEN_WORLD.as_bytes()).is_none() {
         return Some(Vec::new());
     }
-    let mut reader = Reader::tolerant(message).ok()?;
     let mut tools = Vec::new();
-    in_member(&mut reader, message, "result", &mut |reader| {
+    let mut read = || {
+        let mut reader = Reader::tolerant(message)?;
+        if reader.kind()? != Kind::Array {
+            return tools_of_list(&mut reader, message, &mut tools);
+        }
+        reader.open_array()?;
+        while reader.element()? {
+            tools_of_list(&mut reader, message, &mut tools)?;
+        }
+        Ok(())
+    };
+    read().ok()?;
+    Some(tools)
+}
+
+/// The same of one answer.
+fn tools_of_list(reader: &mut Reader<'_, true>, message: &[u8], tools: &mut Vec<String>) -> Result<(), Error> {
+    in_member(reader, message, "result", &mut |reader| {
         in_member(reader, message, "tools", &mut |reader| {
             reader.open_array()?;
             while reader.element()? {
@@ -75,8 +114,6 @@ pub(crate) fn open_world_tools(message: &[u8]) -> Option<Vec<String>> {
             Ok(())
         })
     })
-    .ok()?;
-    Some(tools)
 }
 
 /// The name of a tool that says so.
@@ -207,6 +244,10 @@ mod tests {
             (r#"{"result":{"_meta":{"annotations":{"openWorldHint":true}}}}"#.into(), Claims::OPEN_WORLD),
             (r#"{"result":{"untrusted":true,"integrity":"untrusted"}}"#.into(), Claims::NONE),
             (r#"{"result":{"content":[{"text":"\"ifc\":{\"integrity\":\"untrusted\"}"}]}}"#.into(), Claims::NONE),
+            (
+                format!(r#"{{"result":{{"_meta":{{{}:{{"untrusted":true}}}}}}}}"#, annotations.replace('/', "\\/")),
+                Claims::UNTRUSTED,
+            ),
             (r#"{"result":{"ifc":"#.into(), all),
         ] {
             assert_eq!(claims(message.as_bytes()), expected, "{message}");
@@ -215,20 +256,27 @@ mod tests {
 
     #[test]
     fn what_brings_nothing_is_known() {
-        for (message, answers, expected) in [
-            (r#"{"method":"notifications/tools/list_changed"}"#, true, false),
-            (r#"{"method":"ping","id":1}"#, true, false),
-            (r#"{"method":"notifications/message","params":{"data":"x"}}"#, false, true),
-            (r#"{"method":"notifications/progress","params":{"message":"x"}}"#, false, true),
-            (r#"{"method":"sampling/createMessage","id":1}"#, false, true),
-            (r#"{"method":"notifications/somethingNew"}"#, false, true),
-            (r#"{"id":1,"result":{}}"#, false, false),
-            (r#"{"id":1,"result":{}}"#, true, true),
-            (r#"{"id":1,"error":{"message":"x"}}"#, false, true),
-            (r#"[{"method":"ping"}]"#, false, true),
-            ("junk", false, true),
+        for (message, results, errors, expected) in [
+            (r#"{"method":"notifications/tools/list_changed"}"#, true, true, false),
+            (r#"{"method":"ping","id":1}"#, true, true, false),
+            (r#"{"method":"notifications/message","params":{"data":"x"}}"#, false, false, true),
+            (r#"{"method":"notifications/progress","params":{"message":"x"}}"#, false, false, true),
+            (r#"{"method":"sampling/createMessage","id":1}"#, false, false, true),
+            (r#"{"method":"notifications/somethingNew"}"#, false, false, true),
+            (r#"{"method":"ping","method":"notifications/message"}"#, false, false, true),
+            (r#"{"method":"ping","METHOD":"notifications/message"}"#, false, false, true),
+            (r#"{"method":"sampling/createMessage","result":{}}"#, false, false, true),
+            (r#"{"method":"ping","result":{}}"#, true, false, true),
+            (r#"{"id":1,"result":{}}"#, false, true, false),
+            (r#"{"id":1,"result":{}}"#, true, false, true),
+            (r#"{"id":1,"error":{"message":"x"}}"#, false, true, true),
+            (r#"{"id":1,"error":{"message":"x"}}"#, true, false, false),
+            (r#"[{"method":"ping"},{"id":1,"result":{}}]"#, false, true, false),
+            (r#"[{"method":"ping"},{"method":"notifications/message"}]"#, false, false, true),
+            ("[[]]", false, false, true),
+            ("junk", false, false, true),
         ] {
-            assert_eq!(brings_content(message.as_bytes(), answers), expected, "{message}");
+            assert_eq!(brings_content(message.as_bytes(), Answers { results, errors }), expected, "{message}");
         }
     }
 
@@ -236,6 +284,8 @@ mod tests {
     fn tools_that_act_on_an_open_world_are_known() {
         let list = r#"{"result":{"tools":[{"name":"a","annotations":{"openWorldHint":true}},{"name":"b","annotations":{"openWorldHint":false}},{"annotations":{"openWorldHint":true},"name":"c"},{"name":"d"}]}}"#;
         assert_eq!(open_world_tools(list.as_bytes()), Some(vec!["a".to_owned(), "c".to_owned()]));
+        let lists = format!("[{{}},{list}]");
+        assert_eq!(open_world_tools(lists.as_bytes()), Some(vec!["a".to_owned(), "c".to_owned()]));
         assert_eq!(open_world_tools(b"{}"), Some(Vec::new()));
         assert_eq!(open_world_tools(br#"{"result":{"tools":[{"openWorldHint"#), None);
     }

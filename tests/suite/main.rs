@@ -15,6 +15,10 @@ mod borders;
 #[cfg(feature = "content-trust")]
 mod content_trust;
 #[cfg(feature = "content-trust")]
+mod content_trust_attacks;
+#[cfg(feature = "content-trust")]
+mod content_trust_carriers;
+#[cfg(feature = "content-trust")]
 mod content_trust_drops;
 #[cfg(feature = "content-trust")]
 mod content_trust_joined;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::request::Parts;
+use memchr::memchr2;
 
 use super::assess::Assessment;
 use super::guard::Trust;
@@ -10,7 +11,7 @@ use crate::identity::{Principal, Server};
 use crate::observe::TrustEventKind;
 use crate::response::{Carrier, Ingest, Marking, Unmarked};
 use crate::store::{TaintKey, TaintStore, Visit};
-use crate::trust::{Facts, Verdict, brings_content, claims, open_world_tools};
+use crate::trust::{Answers, Claims, Facts, Verdict, brings_content, claims, open_world_tools};
 
 /// What is looked for in a response.
 pub(super) struct Ingestion<T> {
@@ -29,8 +30,8 @@ enum LooksFor {
     Claims,
     /// Any content in a stream of a server whose content is not the operator's own; `answers` are content, too.
     Content { answers: bool },
-    /// What the tools of a list say of themselves, and content in its stream.
-    Tools { content: bool },
+    /// What the tools of a list say of themselves, and content and claims beside it.
+    Tools { content: bool, claims: bool },
 }
 
 impl<T: TaintStore> Ingestion<T> {
@@ -48,7 +49,10 @@ impl<T: TaintStore> Ingestion<T> {
         let of_server = trust.classifier.classify_server(Trust::<T>::owner(server)).into_owned();
         let foreign = of_server.pollutes();
         let (verdict, looks_for) = match &assessment.verdict {
-            _ if assessment.lists_tools => (of_server, LooksFor::Tools { content: foreign }),
+            // Claims of a foreign server are news only where a call of its batch is vouched for.
+            verdict if assessment.lists_tools => {
+                (of_server, LooksFor::Tools { content: foreign, claims: !foreign || verdict.is_some() })
+            }
             Some((_, verdict)) => (verdict.clone(), LooksFor::Claims),
             None if foreign => (of_server, LooksFor::Content { answers: false }),
             None => (of_server, LooksFor::Claims),
@@ -83,18 +87,33 @@ impl<T: TaintStore> Ingestion<T> {
             }
             LooksFor::Claims | LooksFor::Content { .. } => {}
         }
-        match (self.looks_for, carrier) {
-            (LooksFor::Claims, _) => {
-                let raised = self.verdict.clone().raise(claims(message));
-                raised.pollutes().then_some(raised)
+        let said = match self.looks_for {
+            LooksFor::Claims => claims(message),
+            // What a tool says of itself is about its later calls.
+            LooksFor::Tools { claims: true, .. } => claims(message).without(Claims::OPEN_WORLD),
+            LooksFor::Content { .. } | LooksFor::Tools { claims: false, .. } => Claims::NONE,
+        };
+        let claimed = self.verdict.clone().raise(said);
+        let marks = said != Claims::NONE || self.looks_for == LooksFor::Claims;
+        if marks && claimed.pollutes() {
+            return Some(claimed);
+        }
+        self.brings_content(message, carrier).then(|| self.verdict.clone())
+    }
+
+    /// Whether a message of a foreign server is more than an answer to the protocol's own requests.
+    fn brings_content(&self, message: &[u8], carrier: Carrier) -> bool {
+        let results = match self.looks_for {
+            LooksFor::Content { answers } => answers,
+            LooksFor::Tools { content: true, .. } => false,
+            LooksFor::Claims | LooksFor::Tools { content: false, .. } => return false,
+        };
+        match carrier {
+            // Without a bracket there is no message in it; and that there is no stream is said by an error.
+            Carrier::Answer => {
+                memchr2(b'{', b'[', message).is_some() && brings_content(message, Answers { results, errors: false })
             }
-            (LooksFor::Content { answers }, Carrier::Stream) => {
-                brings_content(message, answers).then(|| self.verdict.clone())
-            }
-            (LooksFor::Tools { content: true }, Carrier::Stream) => {
-                brings_content(message, false).then(|| self.verdict.clone())
-            }
-            (LooksFor::Content { .. } | LooksFor::Tools { .. }, _) => None,
+            Carrier::Stream => brings_content(message, Answers { results, errors: true }),
         }
     }
 
@@ -126,19 +145,10 @@ impl<T: TaintStore> Ingest for Ingestion<T> {
         self.marks(message, carrier).map(|verdict| self.mark(&verdict))
     }
 
-    fn unseen(&self, carrier: Carrier) -> Option<Marking> {
-        let foreign = match self.looks_for {
-            LooksFor::Claims => true,
-            LooksFor::Content { .. } | LooksFor::Tools { content: true } => carrier == Carrier::Stream,
-            LooksFor::Tools { content: false } => false,
-        };
-        foreign.then(|| self.mark(&self.verdict))
-    }
-
-    fn holds_answers(&self) -> bool {
-        match self.looks_for {
-            LooksFor::Claims | LooksFor::Tools { .. } => true,
-            LooksFor::Content { .. } => false,
+    fn unseen(&self) -> Marking {
+        if let LooksFor::Tools { .. } = self.looks_for {
+            self.trust.learned.add(self.server.as_ref().map(Server::as_str), None);
         }
+        self.mark(&self.verdict)
     }
 }

@@ -1,28 +1,37 @@
 //! What servers say of their tools.
 
-use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::{Mutex, PoisonError};
 
 use crate::trust::Claims;
 
-/// How many tools are told apart.
-const MAX_TOOLS: usize = 10_000;
+/// How many servers are told apart, and how many tools of each.
+const MAX_SERVERS: usize = 1_000;
+const MAX_TOOLS: usize = 1_000;
 
-/// The tools that say of themselves that they act on an open world, by a digest that may meet: then a tool is taken for
-/// one that says so.
+/// The tools that say of themselves that they act on an open world, by digests that may meet: then a tool is taken for
+/// one that says so. What one server says is about its own tools.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     hasher: RandomState,
-    tools: Mutex<Tools>,
+    servers: Mutex<Servers>,
 }
 
 #[derive(Debug, Default)]
-struct Tools {
-    open: HashSet<u64>,
-    /// There are more than are told apart, or a list could not be read.
+struct Servers {
+    known: HashMap<u64, Open>,
+    /// There are more than are told apart: all say so.
     all: bool,
+}
+
+/// Which tools of a server say so.
+#[derive(Debug)]
+enum Open {
+    /// There are more than are told apart, or a list could not be read.
+    All,
+    Some(HashSet<u64>),
 }
 
 impl Learned {
@@ -30,24 +39,29 @@ impl Learned {
         if tools.as_ref().is_some_and(Vec::is_empty) {
             return;
         }
-        let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        match tools {
-            Some(tools) => known.open.extend(tools.iter().map(|tool| self.digest(owner, tool))),
-            None => known.all = true,
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = servers.known.entry(self.hasher.hash_one(owner)).or_insert_with(|| Open::Some(HashSet::new()));
+        match (&mut *open, tools) {
+            (Open::Some(known), Some(tools)) => known.extend(tools.iter().map(|tool| self.hasher.hash_one(tool))),
+            (Open::All, _) | (Open::Some(_), None) => *open = Open::All,
         }
-        if known.open.len() > MAX_TOOLS {
-            *known = Tools { all: true, ..Tools::default() };
+        if matches!(open, Open::Some(known) if known.len() > MAX_TOOLS) {
+            *open = Open::All;
+        }
+        if servers.known.len() > MAX_SERVERS {
+            *servers = Servers { all: true, ..Servers::default() };
         }
     }
 
     pub(super) fn claims(&self, owner: Option<&str>, tool: &str) -> Claims {
-        let known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = known.all || !known.open.is_empty() && known.open.contains(&self.digest(owner, tool));
+        let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = servers.all
+            || !servers.known.is_empty()
+                && servers.known.get(&self.hasher.hash_one(owner)).is_some_and(|open| match open {
+                    Open::All => true,
+                    Open::Some(known) => known.contains(&self.hasher.hash_one(tool)),
+                });
         if open { Claims::OPEN_WORLD } else { Claims::NONE }
-    }
-
-    fn digest(&self, owner: Option<&str>, tool: &str) -> u64 {
-        self.hasher.hash_one((owner, tool))
     }
 }
 
@@ -61,11 +75,17 @@ mod tests {
         learned.add(Some("a"), Some(vec!["x".to_owned()]));
         assert_eq!(learned.claims(Some("a"), "x"), Claims::OPEN_WORLD);
         assert_eq!(learned.claims(Some("b"), "x"), Claims::NONE);
-        learned.add(Some("a"), Some((0..=MAX_TOOLS).map(|at| at.to_string()).collect()));
-        assert_eq!(learned.claims(Some("a"), "x"), Claims::OPEN_WORLD);
+        let many = (0..=MAX_TOOLS).map(|at| at.to_string()).collect::<Vec<_>>();
+        for unclear in [Some(many), None] {
+            learned.add(Some("a"), unclear);
+            assert_eq!(learned.claims(Some("a"), "x"), Claims::OPEN_WORLD);
+            assert_eq!(learned.claims(Some("a"), "any"), Claims::OPEN_WORLD);
+            assert_eq!(learned.claims(Some("b"), "any"), Claims::NONE);
+            assert_eq!(learned.claims(None, "any"), Claims::NONE);
+        }
+        (0..=MAX_SERVERS).for_each(|at| learned.add(Some(&at.to_string()), None));
         assert_eq!(learned.claims(Some("b"), "any"), Claims::OPEN_WORLD);
-        let learned = Learned::default();
-        learned.add(None, None);
+        learned.add(Some("c"), Some(vec!["y".to_owned()]));
         assert_eq!(learned.claims(Some("b"), "any"), Claims::OPEN_WORLD);
     }
 }

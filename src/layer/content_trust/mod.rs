@@ -25,12 +25,14 @@
 //!    it is marked, head and body. Answers in JSON are held until they are whole, up to
 //!    [a limit](ContentTrustLayer::with_max_list_bytes).
 //! 3. Streams of a server that nobody vouches for: an event that brings content (log messages, progress, requests for
-//!    sampling or input) once it is marked, on the stream of a GET and in streams of the protocol's own requests.
-//!    Lists, `initialize` and news that something has changed bring none.
+//!    sampling or input) once it is marked, on the stream of a GET and in streams of the protocol's own requests; the
+//!    same in place of an answer in JSON. Lists, `initialize` and news that something has changed bring none.
+//!    What is not said to be JSON or events is looked at like JSON, for some clients read it so.
 //! 4. If a mark cannot be made the content is withheld: the caller gets an error that says so, and that the call may
 //!    have had effects.
 //!
-//! What a tool says of itself in `tools/list` (`openWorldHint`) is learned, and raises its later calls.
+//! What a tool says of itself in `tools/list` (`openWorldHint`) is learned, and raises its later calls. A list that
+//! cannot be read raises all tools of its server.
 //!
 //! # What it does not protect against
 //!

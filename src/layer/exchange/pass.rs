@@ -116,15 +116,32 @@ impl Front {
         stages: Stages,
     ) -> Passed<R> {
         let front = guard.front();
-        let carrier = if media == Media::Events { Carrier::Stream } else { Carrier::Answer };
+        let coded = is_coded(response.headers());
         match media {
-            Media::Events | Media::Json if is_coded(response.headers()) => {
-                Passed::Mark(stages.ingests.unseen(carrier), response.map(ResponseBody::inner))
+            // What is not said to be a message is read as one by some clients, but not where the request failed.
+            Media::Absent | Media::Other if !response.status().is_success() => {
+                Passed::Done(response.map(ResponseBody::inner))
             }
+            Media::Absent | Media::Other if passage.watch == Watch::Shapes && passage.requester.is_streamable() => {
+                front.refuse_unless_empty(response, media, passage, stages)
+            }
+            _ if coded => Passed::Mark(stages.ingests.unseen(), response.map(ResponseBody::inner)),
             Media::Events => Passed::Done(Self::events(guard, response, passage, stages)),
-            Media::Json if stages.ingests.hold_answers() => front.gather(response, front.max_list_bytes, media, stages),
-            // No claim can be made in what is no message.
-            Media::Absent | Media::Json | Media::Other => Passed::Done(response.map(ResponseBody::inner)),
+            Media::Absent | Media::Json | Media::Other => front.gather(response, front.max_list_bytes, media, stages),
+        }
+    }
+
+    /// What may be taken for a stream of events although it is not said to be one.
+    fn refuse_unless_empty<R: Body<Data = Bytes>>(
+        &self,
+        response: Response<R>,
+        media: Media,
+        passage: &Passage,
+        stages: Stages,
+    ) -> Passed<R> {
+        match media {
+            Media::Absent => self.gather(response, 0, media, stages),
+            Media::Events | Media::Json | Media::Other => self.refuse_passed(response, passage),
         }
     }
 
@@ -183,7 +200,7 @@ impl Front {
         };
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
-            Media::Json if stages.lists.is_empty() => Ok(vec![bytes.clone()]),
+            _ if stages.lists.is_empty() => Ok(vec![bytes.clone()]),
             Media::Json => passage.watch.apply(&bytes, &stages.lists, false),
             Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
         };
