@@ -227,6 +227,19 @@ fn a_session_is_clean_once_the_window_has_passed_without_anything_new() {
 }
 
 #[test]
+fn no_window_is_shorter_than_it_says() {
+    let now = Arc::new(AtomicU64::new(100));
+    let clock = Arc::clone(&now);
+    let layer = trust(&MemoryTaintStore::new(100)).with_clock(move || clock.load(Ordering::Relaxed));
+    let layer = layer.with_window(Duration::from_millis(1900)).unwrap();
+    assert!(is_sent(&layer, call("scrape")));
+    now.store(102, Ordering::Relaxed);
+    assert!(!is_sent(&layer, call("remember")), "the first second may have begun just before");
+    now.store(103, Ordering::Relaxed);
+    assert!(is_sent(&layer, call("remember")));
+}
+
+#[test]
 fn many_sessions_at_once_are_told_apart() {
     let layer = trust(&MemoryTaintStore::new(10_000));
     std::thread::scope(|scope| {

@@ -43,7 +43,9 @@ impl<T: TaintStore> Trust<T> {
     /// The time, and since when marks count.
     pub(super) fn times(&self) -> (u64, u64) {
         let now = (self.clock)();
-        (now, self.window.map_or(0, |window| now.saturating_sub(window.as_secs())))
+        // A part of a second is a second: nobody is clean too early.
+        let seconds = |window: Duration| window.as_secs().saturating_add(u64::from(window.subsec_nanos() > 0));
+        (now, self.window.map_or(0, |window| now.saturating_sub(seconds(window))))
     }
 }
 
