@@ -19,8 +19,8 @@ pub enum RuleAction {
 
 /// Rules on what a session may do once it has received something. There are none by default.
 ///
-/// Tools are named by patterns in which `*` stands for any text; methods of MCP, such as `resources/read`, by their
-/// names.
+/// Tools, and methods that are not of MCP, are named by patterns in which `*` stands for any text; methods of MCP, such
+/// as `resources/read`, by their names.
 ///
 /// # Example
 ///
@@ -194,7 +194,9 @@ impl Calls {
     }
 
     fn matches(&self, method: &str, tool: Option<&str>) -> bool {
-        tool.is_some_and(|tool| self.tools.matches(tool)) || self.methods.iter().any(|known| **known == *method)
+        // What is no method of MCP is as good as a tool.
+        let name = tool.or_else(|| method_row(method).is_none().then_some(method));
+        name.is_some_and(|name| self.tools.matches(name)) || self.methods.iter().any(|known| **known == *method)
     }
 }
 
@@ -212,6 +214,8 @@ mod tests {
         assert_eq!(kinds("resources/read", None), [RuleKind::TaintedSink]);
         // A tool of that name is not the method.
         assert_eq!(kinds("tools/call", Some("resources/read")), []);
+        // But a method that is none of MCP's is named like a tool.
+        assert_eq!(kinds("send_text", None), [RuleKind::TaintedSink]);
         assert_eq!(rules.marks("tools/call", Some("read_mail")), Facts::PRIVATE);
         assert_eq!(rules.marks("tools/call", Some("send_mail")), Facts::NONE);
         assert!(SessionRules::new().with_sinks([], RuleAction::Deny).unwrap().is_empty());

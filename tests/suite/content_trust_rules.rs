@@ -134,6 +134,19 @@ fn methods_are_sinks_as_well() {
 }
 
 #[test]
+fn a_method_of_no_table_is_a_sink_by_its_name_or_a_pattern() {
+    for pattern in ["acme/write", "acme/*", "*"] {
+        let layer = ruled(SessionRules::new().with_sinks([pattern], RuleAction::Deny).unwrap());
+        assert_eq!(passes(&layer, ask("kg", "acme/write", "{}")), Ok(()));
+        passes(&layer, call("scrape")).unwrap();
+        assert_eq!(passes(&layer, ask("kg", "acme/write", "{}")), Err("trust.tainted_sink".to_owned()), "{pattern}");
+        // The protocol's own goes on.
+        assert_eq!(passes(&layer, ask("kg", "tools/list", "{}")), Ok(()), "{pattern}");
+        assert_eq!(passes(&layer, ask("kg", "ping", "{}")), Ok(()), "{pattern}");
+    }
+}
+
+#[test]
 fn what_is_flagged_passes_and_is_told_of() {
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let told = Arc::clone(&seen);
