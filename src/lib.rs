@@ -88,6 +88,7 @@
 )]
 
 pub mod answer;
+pub mod binding;
 pub mod http;
 mod identity;
 pub mod json;
