@@ -3,6 +3,7 @@
 mod front;
 mod future;
 mod guard;
+mod parts;
 mod pass;
 mod passage;
 mod tell;
@@ -10,5 +11,6 @@ mod tell;
 pub(crate) use self::front::{Front, Protocol};
 pub(crate) use self::future::Exchange;
 pub(crate) use self::guard::{Admitted, Decided, Guard, Step};
+pub(crate) use self::parts::{future_of, layer_of, service_of};
 pub(crate) use self::passage::{Passage, Work};
 pub(crate) use self::tell::Caller;
