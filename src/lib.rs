@@ -71,16 +71,18 @@
 //! # Order
 //!
 //! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too);
-//! authentication; the gate; the service. Compression belongs outside of the gate, decompression of requests nowhere:
+//! authentication; the binding of ids (`layer::binding`); the gate; the service. Compression belongs outside of the gate, decompression of requests nowhere:
 //! a compressed body is refused.
 //!
 //! # Features
 //!
 //! None is on by default, and turning one on changes no decision.
 //!
+//! - `content-trust`: the memory of sessions, and ids of sessions and tasks that are bound to their principal. Costs
+//!   base64, hmac, sha2, getrandom.
 //! - `digest`: keyed digests of argument values in audit events. Costs hmac, sha2, getrandom.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
-//! - `full`: both.
+//! - `full`: all of them.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     test,

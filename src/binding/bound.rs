@@ -49,7 +49,7 @@ const DIGEST: usize = 32;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Binder {
     key: BindingKey,
     server: Option<Box<str>>,
@@ -184,6 +184,12 @@ impl Binder {
 
     fn owner(&self, key: &Keyed) -> Keyed {
         key.clone().chain_update(b"tower-toolgate/binding/1/principal\0").chain_update(&self.owner)
+    }
+}
+
+impl fmt::Debug for Binder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Binder").field("server", &self.server).finish_non_exhaustive()
     }
 }
 

@@ -7,6 +7,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BindingFault {
+    /// It was given out too long ago.
+    Expired,
     /// No key that is known has made it: it is invented, changed, or older than the keys.
     Forged,
     /// It has not the form of a bound id: most likely a server's own one.
@@ -26,6 +28,7 @@ pub enum BindingFault {
 impl BindingFault {
     /// Every kind, in alphabetical order.
     pub const ALL: &'static [Self] = &[
+        Self::Expired,
         Self::Forged,
         Self::Malformed,
         Self::OtherKind,
@@ -39,6 +42,7 @@ impl BindingFault {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Expired => "expired",
             Self::Forged => "forged",
             Self::Malformed => "malformed",
             Self::OtherKind => "other_kind",
@@ -53,6 +57,7 @@ impl BindingFault {
 impl fmt::Display for BindingFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Expired => "given out too long ago",
             Self::Forged => "no known key has made this id",
             Self::Malformed => "not a bound id",
             Self::OtherKind => "a bound id of something else",
@@ -74,8 +79,6 @@ pub enum UnboundRequest {
     PrincipalMissing,
     /// It resumes a stream of no session.
     SessionMissing,
-    /// It names its session more than once.
-    SessionRepeated,
     /// It names a session that is not the caller's.
     SessionUnknown(BindingFault),
     /// It asks for everybody's tasks.
@@ -91,7 +94,6 @@ impl UnboundRequest {
         match self {
             Self::PrincipalMissing => "binding.principal_missing",
             Self::SessionMissing => "binding.session_missing",
-            Self::SessionRepeated => "binding.session_repeated",
             Self::SessionUnknown(_) => "binding.session_unknown",
             Self::TaskList => "binding.task_list",
             Self::TaskUnknown(_) => "binding.task_unknown",
@@ -103,7 +105,7 @@ impl UnboundRequest {
     pub const fn fault(self) -> Option<BindingFault> {
         match self {
             Self::SessionUnknown(fault) | Self::TaskUnknown(fault) => Some(fault),
-            Self::PrincipalMissing | Self::SessionMissing | Self::SessionRepeated | Self::TaskList => None,
+            Self::PrincipalMissing | Self::SessionMissing | Self::TaskList => None,
         }
     }
 }
@@ -113,7 +115,6 @@ impl fmt::Display for UnboundRequest {
         f.write_str(match self {
             Self::PrincipalMissing => "the caller is not known",
             Self::SessionMissing => "a stream can be resumed in a session only",
-            Self::SessionRepeated => "the session is named more than once",
             Self::SessionUnknown(_) => "unknown session",
             Self::TaskList => "Method not found",
             Self::TaskUnknown(_) => "unknown task",

@@ -1,6 +1,9 @@
 //! The tower part: wiring only.
 
 pub mod argument_allowlist;
+#[cfg(feature = "content-trust")]
+#[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
+pub mod binding;
 mod exchange;
 mod join;
 

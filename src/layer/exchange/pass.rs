@@ -61,10 +61,14 @@ impl Front {
     /// Looks at the head of a response: most are handed on as they are.
     pub(super) fn pass<G: Guard, R: Body<Data = Bytes>>(
         guard: &Arc<G>,
-        response: Response<R>,
+        mut response: Response<R>,
         passage: &Passage,
     ) -> Passed<R> {
         let front = guard.front();
+        let mut stages = passage.work.take();
+        if stages.rewrites.head(response.headers_mut()).is_err() {
+            return front.refuse_passed(response, passage);
+        }
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
             let kind = DenialKind::Upstream(UpstreamFault::SwitchedProtocols);
@@ -74,15 +78,16 @@ impl Front {
         if switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream() {
             return Passed::Done(response.map(ResponseBody::inner));
         }
-        let mut stages = passage.work.take();
         if passage.watch == Watch::Nothing {
             stages.lists.clear();
         }
         let media = Media::of(response.headers());
-        match (stages.lists.is_empty(), stages.ingests.is_empty()) {
-            (true, true) => Passed::Done(response.map(ResponseBody::inner)),
-            (true, false) => Self::look_at(guard, response, media, passage, stages),
-            (false, _) => Self::filter(guard, response, media, passage, stages),
+        match stages.lists.is_empty() {
+            true if stages.change_nothing() && stages.ingests.is_empty() => {
+                Passed::Done(response.map(ResponseBody::inner))
+            }
+            true => Self::look_at(guard, response, media, passage, stages),
+            false => Self::filter(guard, response, media, passage, stages),
         }
     }
 
@@ -110,7 +115,7 @@ impl Front {
         }
     }
 
-    /// Something else, which is handed on as it is once it has been looked at.
+    /// Something else, which is handed on once it has been looked at.
     fn look_at<G: Guard, R: Body<Data = Bytes>>(
         guard: &Arc<G>,
         response: Response<R>,
@@ -125,7 +130,7 @@ impl Front {
                 Passed::Mark(stages.ingests.unseen(carrier), response.map(ResponseBody::inner))
             }
             Media::Events => Passed::Done(Self::events(guard, response, passage, stages)),
-            Media::Json if stages.ingests.hold_answers() => front.gather(response, front.max_list_bytes, media, stages),
+            Media::Json if stages.hold_answers() => front.gather(response, front.max_list_bytes, media, stages),
             // No claim can be made in what is no message.
             Media::Absent | Media::Json | Media::Other => Passed::Done(response.map(ResponseBody::inner)),
         }
@@ -152,6 +157,8 @@ impl Front {
         let front = guard.front();
         if !stages.lists.is_empty() {
             make_private(response.headers_mut());
+        }
+        if !stages.change_nothing() {
             forget_bytes(response.headers_mut());
         }
         // It may end early.
@@ -186,8 +193,7 @@ impl Front {
         };
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
-            Media::Json if stages.lists.is_empty() => Ok(vec![bytes.clone()]),
-            Media::Json => passage.watch.apply(&bytes, &stages.lists, false),
+            Media::Json => stages.apply(passage.watch, &bytes, false),
             Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
         };
         let Ok(pieces) = pieces else { return refused(head, INVALID) };
