@@ -67,6 +67,11 @@ impl Stages {
         }
     }
 
+    /// Whether nothing is done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.change_nothing() && self.ingests.is_empty()
+    }
+
     /// Whether messages are handed on as they come.
     pub(crate) fn change_nothing(&self) -> bool {
         self.lists.is_empty() && self.rewrites.is_empty()

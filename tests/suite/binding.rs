@@ -110,6 +110,7 @@ fn sk_07_th_071_a_bound_session_reaches_its_server() {
     let seen = exchange.passed("bound");
     assert_eq!(seen.head.headers[SESSION], OWN);
     assert_eq!(seen.body(), ping().as_bytes());
+    assert!(!format!("{:?}", seen.head).contains(OWN), "sk_09");
     let verified = VerifiedSession::of(&seen.head.extensions).unwrap();
     assert_eq!(verified.id(), OWN);
     assert!(verified.minted() <= SystemTime::now());

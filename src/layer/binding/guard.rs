@@ -133,7 +133,9 @@ impl BindingGuard {
         let session = bound.and_then(|bound| self.fresh(binder.verify_session(bound)?));
         let session = session.map_err(UnboundRequest::SessionUnknown)?;
         let own = HeaderValue::from_str(session.id());
-        let own = own.map_err(|_| UnboundRequest::SessionUnknown(BindingFault::Malformed))?;
+        let mut own = own.map_err(|_| UnboundRequest::SessionUnknown(BindingFault::Malformed))?;
+        // Whoever logs headers does not show it.
+        own.set_sensitive(true);
         head.headers.insert(&SESSION, own);
         head.extensions.insert(session.clone());
         Ok(BoundIds::new(binder, Some((session, presented))))

@@ -71,24 +71,26 @@ impl Front {
         }
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
-            let kind = DenialKind::Upstream(UpstreamFault::SwitchedProtocols);
-            let denial = front.refuse_response(&passage.requester, kind);
-            return Passed::Done(front.answer(&denial).map(ResponseBody::answer));
-        }
-        if switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream() {
-            return Passed::Done(response.map(ResponseBody::inner));
+            return front.refuse_switch(passage);
         }
         if passage.watch == Watch::Nothing {
             stages.lists.clear();
         }
+        let empty = response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream();
+        if switches || empty || stages.is_empty() {
+            return Passed::Done(response.map(ResponseBody::inner));
+        }
         let media = Media::of(response.headers());
         match stages.lists.is_empty() {
-            true if stages.change_nothing() && stages.ingests.is_empty() => {
-                Passed::Done(response.map(ResponseBody::inner))
-            }
             true => Self::look_at(guard, response, media, passage, stages),
             false => Self::filter(guard, response, media, passage, stages),
         }
+    }
+
+    fn refuse_switch<R>(&self, passage: &Passage) -> Passed<R> {
+        let kind = DenialKind::Upstream(UpstreamFault::SwitchedProtocols);
+        let denial = self.refuse_response(&passage.requester, kind);
+        Passed::Done(self.answer(&denial).map(ResponseBody::answer))
     }
 
     /// A list, which must be one.
