@@ -143,11 +143,45 @@ impl Server {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal {
+    names: Names,
+    #[cfg(feature = "content-trust")]
+    digest: Digest,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Names {
     tenant: Option<Arc<str>>,
     method: Arc<str>,
     issuer: Option<Arc<str>>,
     subject: Arc<str>,
     epoch: Option<Arc<str>>,
+}
+
+/// What the names amount to, once somebody has worked it out: clones share it. It says nothing that they do not.
+#[cfg(feature = "content-trust")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digest(Arc<std::sync::OnceLock<[u8; 16]>>);
+
+#[cfg(feature = "content-trust")]
+impl Digest {
+    pub(crate) fn get_or_init(&self, init: impl FnOnce() -> [u8; 16]) -> [u8; 16] {
+        *self.0.get_or_init(init)
+    }
+}
+
+#[cfg(feature = "content-trust")]
+impl PartialEq for Digest {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[cfg(feature = "content-trust")]
+impl Eq for Digest {}
+
+#[cfg(feature = "content-trust")]
+impl std::hash::Hash for Digest {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
 }
 
 impl Principal {
@@ -161,58 +195,84 @@ impl Principal {
         if method.trim().is_empty() || subject.trim().is_empty() {
             return Err(BlankPrincipal);
         }
-        Ok(Self { tenant: None, method, issuer: None, subject, epoch: None })
+        Ok(Self::of(Names { tenant: None, method, issuer: None, subject, epoch: None }))
+    }
+
+    fn of(names: Names) -> Self {
+        Self {
+            names,
+            #[cfg(feature = "content-trust")]
+            digest: Digest::default(),
+        }
+    }
+
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn digest(&self) -> &Digest {
+        &self.digest
     }
 
     /// Sets the tenant.
     #[must_use]
-    pub fn with_tenant(mut self, tenant: impl Into<Arc<str>>) -> Self {
-        self.tenant = Some(tenant.into());
-        self
+    pub fn with_tenant(self, tenant: impl Into<Arc<str>>) -> Self {
+        Self::of(Names { tenant: Some(tenant.into()), ..self.names })
     }
 
     /// Sets who issued the identity.
     #[must_use]
-    pub fn with_issuer(mut self, issuer: impl Into<Arc<str>>) -> Self {
-        self.issuer = Some(issuer.into());
-        self
+    pub fn with_issuer(self, issuer: impl Into<Arc<str>>) -> Self {
+        Self::of(Names { issuer: Some(issuer.into()), ..self.names })
     }
 
     /// Sets the login or token.
     #[must_use]
-    pub fn with_epoch(mut self, epoch: impl Into<Arc<str>>) -> Self {
-        self.epoch = Some(epoch.into());
-        self
+    pub fn with_epoch(self, epoch: impl Into<Arc<str>>) -> Self {
+        Self::of(Names { epoch: Some(epoch.into()), ..self.names })
     }
 
     /// The tenant.
     #[must_use]
     pub fn tenant(&self) -> Option<&str> {
-        self.tenant.as_deref()
+        self.names.tenant.as_deref()
     }
 
     /// The method of authentication.
     #[must_use]
     pub fn method(&self) -> &str {
-        &self.method
+        &self.names.method
     }
 
     /// Who issued the identity.
     #[must_use]
     pub fn issuer(&self) -> Option<&str> {
-        self.issuer.as_deref()
+        self.names.issuer.as_deref()
     }
 
     /// The subject.
     #[must_use]
     pub fn subject(&self) -> &str {
-        &self.subject
+        &self.names.subject
     }
 
     /// The login or token.
     #[must_use]
     pub fn epoch(&self) -> Option<&str> {
-        self.epoch.as_deref()
+        self.names.epoch.as_deref()
+    }
+}
+
+/// Says, in a request's extensions, that the host behind it is believed when it names conversations: it gives each its
+/// own name, and never a new one to what goes on.
+///
+/// A host that can be made to begin anew in the middle of a conversation washes it clean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HonestHost;
+
+impl HonestHost {
+    /// The marker.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
     }
 }
 

@@ -62,24 +62,27 @@
 //!       ─▶ json     read strictly, once
 //!       ─▶ message  which calls are these?
 //!       ─▶ policy   may this role make this call?  ── no ─▶ answer
+//!       ─▶ trust    what will it bring back, and may this session make it?  ── no ─▶ answer
 //!       ─▶ inner service, with the very bytes that were judged
+//!       ◀─ response lists cut down, content marked before it is read
 //! ```
 //!
 //! Layers that meet one request share one reading of it: the outermost puts an [`Inspection`](message::Inspection)
 //! into the request's extensions, and the next uses it if bytes, method, URI and judged headers are still the same.
+//! Layers that are [joined](layer::Joined) share one reading of the response as well.
 //!
 //! # Order
 //!
 //! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too);
-//! authentication; the binding of ids (`layer::binding`); the gate; the service. Compression belongs outside of the gate, decompression of requests nowhere:
+//! authentication; the binding of ids (`layer::binding`); the gate; content trust; the service. Compression belongs outside of the gate, decompression of requests nowhere:
 //! a compressed body is refused.
 //!
 //! # Features
 //!
 //! None is on by default, and turning one on changes no decision.
 //!
-//! - `content-trust`: the memory of sessions, and ids of sessions and tasks that are bound to their principal. Costs
-//!   base64, hmac, sha2, getrandom.
+//! - `content-trust`: the memory of sessions, the layer that keeps it, and the one that binds ids of sessions and tasks to
+//!   their principal. Costs base64, hmac, sha2, getrandom.
 //! - `digest`: keyed digests of argument values in audit events. Costs hmac, sha2, getrandom.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
 //! - `full`: all of them.
@@ -105,7 +108,9 @@ mod response;
 pub mod store;
 pub mod trust;
 
-pub use self::identity::{BlankPrincipal, ExtractRoles, Principal, Role, Roles, RolesFromExtensions, Server};
+pub use self::identity::{
+    BlankPrincipal, ExtractRoles, HonestHost, Principal, Role, Roles, RolesFromExtensions, Server,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

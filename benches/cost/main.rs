@@ -10,17 +10,19 @@ mod memory;
 mod request;
 mod response;
 mod service;
+mod trust;
 
 use std::error::Error;
 
 /// Prints the tables whose names are among the arguments; all, if there are none.
 fn main() -> Result<(), Box<dyn Error>> {
     type Table = fn() -> Result<(), Box<dyn Error>>;
-    let tables: [(&str, Table); 4] = [
+    let tables: [(&str, Table); 5] = [
         ("request", request::table),
         ("response", response::table),
         ("memory", memory::table),
         ("decision", decision::table),
+        ("trust", trust::table),
     ];
     // Cargo adds `--bench`.
     let names: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

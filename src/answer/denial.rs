@@ -10,7 +10,7 @@ use super::UpstreamFault;
 use crate::binding::UnboundRequest;
 use crate::http::{BodyFault, HeadFault};
 use crate::json;
-use crate::message::{self, Call, Era, HeaderMismatch, Message, MessageKind};
+use crate::message::{self, Call, Era, HeaderMismatch, Inspection, Message, MessageKind};
 use crate::policy::{Denied, short};
 use crate::trust::TrustFault;
 
@@ -101,14 +101,24 @@ impl Denial {
         Self(Arc::new(Inner { kind, subject: Subject::default(), addressee, client }))
     }
 
-    /// A policy's denial of one message, alone in its body.
-    pub(crate) fn of_message(denied: Denied, message: &Message<'_>, subject: Subject, client: Client) -> Self {
+    /// A denial of one message, alone in its body.
+    pub(crate) fn of_message(kind: DenialKind, message: &Message<'_>, subject: Subject, client: Client) -> Self {
         let addressee = match (message.kind(), message.id()) {
             (MessageKind::Request, Some(id)) => Addressee::Id(id.into()),
             // An answer to the server that is refused has nobody waiting for a word about it.
             (MessageKind::Notification | MessageKind::Reply, _) | (MessageKind::Request, None) => Addressee::Nobody,
         };
-        Self(Arc::new(Inner { kind: DenialKind::Policy(denied), subject, addressee, client }))
+        Self(Arc::new(Inner { kind, subject, addressee, client }))
+    }
+
+    /// The same for all of a batch, of which this message is the one that is refused.
+    pub(crate) fn of_batch(self, inspection: &Inspection, at: usize) -> Self {
+        if !inspection.is_batch() {
+            return self;
+        }
+        let requests = inspection.messages().filter(|message| message.kind() == MessageKind::Request);
+        let ids = requests.filter_map(|message| Some((Box::from(message.id()?), message.position() == at)));
+        self.with_addressee(Addressee::Batch(ids.collect()))
     }
 
     /// A policy's denial of a request that was judged by its head.

@@ -4,12 +4,15 @@ use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::UPGRADE;
 use http::request::Parts;
 use http::{Extensions, Method, Uri};
 
 use super::{BufferBudget, Reservation};
 use crate::message::{Dialect, Inspection, Mirror, ReadError};
 use crate::response::Plan;
+#[cfg(feature = "content-trust")]
+use crate::trust::{Found, SessionTaint, Verdict};
 
 /// How a layer reads.
 #[derive(Clone, Debug)]
@@ -49,6 +52,8 @@ pub(crate) struct Context {
     inner: Arc<Inner>,
     /// What is to be done with the response, where layers are joined.
     plan: Option<Arc<Plan>>,
+    #[cfg(feature = "content-trust")]
+    found: Option<Arc<Found>>,
 }
 
 #[derive(Debug)]
@@ -72,6 +77,14 @@ impl Context {
         reading: &Reading,
         place: Place,
     ) -> Result<Self, ReadError> {
+        if place.after && !place.begins_chain() {
+            let carried = head.extensions.get::<Self>();
+            let same = |context: &&Self| context.inner.inspection.is_of(bytes) && context.inner.reading.is(reading);
+            // Nothing stands between: the head is the one that was read.
+            if let Some(context) = carried.filter(same) {
+                return Ok(context.clone());
+            }
+        }
         let mcp = reading.dialect.rules().mcp_transport;
         let mirror = if mcp { Mirror::read(&head.headers).map_err(ReadError::Mirror)? } else { Mirror::default() };
         let carried = head.extensions.get::<Self>().filter(|context| context.is_of(head, bytes, &mirror, reading));
@@ -86,7 +99,12 @@ impl Context {
                 Arc::new(Inner { inspection, reading: reading.clone(), method, uri, mirror, hold: hold.cloned() })
             }
         };
-        let context = Self { inner, plan: place.before.then(Arc::default) };
+        let context = Self {
+            inner,
+            plan: place.before.then(Arc::default),
+            #[cfg(feature = "content-trust")]
+            found: None,
+        };
         head.extensions.insert(context.clone());
         Ok(context)
     }
@@ -100,13 +118,27 @@ impl Context {
         let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
         let (reading, method, uri) = (reading.clone(), head.method.clone(), head.uri.clone());
         let inner = Arc::new(Inner { inspection, reading, method, uri, mirror, hold: hold.clone() });
-        let context = Self { inner, plan: self.plan.clone() };
+        let context = Self { inner, plan: self.plan.clone(), found: self.found.clone() };
         head.extensions.insert(context.clone());
         Ok(context)
     }
 
     pub(crate) fn plan(&self) -> Option<&Arc<Plan>> {
         self.plan.as_ref()
+    }
+
+    /// Keeps what a layer has found out with the request.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn keep(extensions: &mut Extensions, found: Found) {
+        if let Some(context) = extensions.get_mut::<Self>() {
+            context.found = Some(Arc::new(found));
+        }
+    }
+
+    /// Whether the layer right outside has read the body of a request that asks for nothing else.
+    pub(crate) fn is_read(head: &Parts, reading: &Reading) -> bool {
+        let read = head.extensions.get::<Self>().is_some_and(|context| context.inner.reading.is(reading));
+        read && !head.headers.contains_key(UPGRADE)
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {
@@ -151,5 +183,24 @@ impl Inspection {
     #[must_use]
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get::<Context>().map(Context::inspection)
+    }
+}
+
+#[cfg(feature = "content-trust")]
+impl SessionTaint {
+    /// What is known of the session of the request that these extensions belong to, if a layer has looked it up.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Option<&Self> {
+        extensions.get::<Context>()?.found.as_ref().map(|found| &found.session)
+    }
+}
+
+#[cfg(feature = "content-trust")]
+impl Verdict<'static> {
+    /// What the request that these extensions belong to will bring back, if a layer has classified it; of a batch, the
+    /// most foreign of all.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Option<&Self> {
+        extensions.get::<Context>()?.found.as_ref()?.verdict.as_ref().map(|(_, verdict)| verdict)
     }
 }

@@ -5,6 +5,8 @@ mod digest;
 mod event;
 #[cfg(feature = "tracing")]
 mod trace;
+#[cfg(feature = "content-trust")]
+mod trust;
 
 #[cfg(feature = "digest")]
 pub use self::digest::{BlankKey, DigestKey, RuledValue, ValueDigest};
@@ -13,3 +15,5 @@ pub(crate) use self::event::Digests;
 pub use self::event::{DecisionEvent, OnDecision, Outcome};
 #[cfg(feature = "tracing")]
 pub use self::trace::TraceDecisions;
+#[cfg(feature = "content-trust")]
+pub use self::trust::{OnTrust, TrustEvent, TrustEventKind};

@@ -38,6 +38,7 @@ pub use self::config::{ArgumentAllowlist, PolicyConfig, RoleConfig};
 pub(crate) use self::decision::short;
 pub use self::decision::{Decision, Denied};
 pub use self::error::{ConfigError, ConfigProblem};
+#[cfg(feature = "content-trust")]
 pub(crate) use self::glob::GlobSet;
 pub use self::lint::{Lint, LintKind};
 pub(crate) use self::listing::Listed;

@@ -27,14 +27,24 @@ impl PrincipalKey {
     /// The key of a principal: the same in every process.
     #[must_use]
     pub fn of(principal: &Principal) -> Self {
-        let parts = [
-            principal.tenant(),
-            Some(principal.method()),
-            principal.issuer(),
-            Some(principal.subject()),
-            principal.epoch(),
-        ];
-        Self(digest(b"tower-toolgate/principal/1", parts.into_iter()))
+        Self(principal.digest().get_or_init(|| {
+            let parts = [
+                principal.tenant(),
+                Some(principal.method()),
+                principal.issuer(),
+                Some(principal.subject()),
+                principal.epoch(),
+            ];
+            digest(b"tower-toolgate/principal/1", parts.into_iter())
+        }))
+    }
+}
+
+impl PrincipalKey {
+    /// The key that all who are not authenticated share.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self(digest(b"tower-toolgate/anonymous/1", std::iter::empty()))
     }
 }
 
@@ -55,6 +65,12 @@ impl TaintKey {
     #[must_use]
     pub fn of(principal: &Principal) -> Self {
         Self { principal: PrincipalKey::of(principal), conversation: None }
+    }
+
+    /// All who are not authenticated.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self { principal: PrincipalKey::anonymous(), conversation: None }
     }
 
     /// One of its conversations.

@@ -8,6 +8,8 @@ mod capacity;
 mod file;
 mod key;
 mod memory;
+#[cfg(feature = "redis")]
+mod redis;
 mod registry;
 
 use std::error::Error;
@@ -21,6 +23,9 @@ pub use self::capacity::TaintCapacity;
 pub use self::file::{FileTaintStore, FileVisit, OpenError, OpenProblem};
 pub use self::key::{ConversationKey, PrincipalKey, TaintKey};
 pub use self::memory::MemoryTaintStore;
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+pub use self::redis::{RedisBuilder, RedisTaintStore, RedisVisit};
 use crate::trust::{Cause, Facts, Taint};
 
 /// The memory of sessions.

@@ -15,12 +15,12 @@ pub(super) fn page(table: &Table, after: Option<&Cursor>, limit: usize) -> Resul
 }
 
 /// The hexadecimal digits of a key.
-fn cursor(key: &TaintKey) -> Cursor {
+pub(super) fn cursor(key: &TaintKey) -> Cursor {
     let conversation = key.conversation.map(|conversation| conversation.to_string()).unwrap_or_default();
     Cursor::new(&format!("{}{conversation}", key.principal))
 }
 
-fn key(text: &str) -> Option<TaintKey> {
+pub(super) fn key(text: &str) -> Option<TaintKey> {
     let bytes = |text: &str| {
         let digits = text.bytes().all(|digit| digit.is_ascii_hexdigit());
         let number = u128::from_str_radix(text, 16).ok()?;

@@ -11,7 +11,10 @@ mod origin;
 mod owner;
 #[cfg(feature = "content-trust")]
 mod read;
+#[cfg(feature = "content-trust")]
 mod rules;
+#[cfg(feature = "content-trust")]
+mod session;
 mod taint;
 mod verdict;
 mod written;
@@ -33,6 +36,11 @@ pub use self::owner::{ToolContentTrust, ToolOwner};
 pub(crate) use self::read::{brings_content, claims, open_world_tools};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::rules::Check;
+#[cfg(feature = "content-trust")]
 pub use self::rules::{RuleAction, RuleError, SessionRules};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::session::Found;
+#[cfg(feature = "content-trust")]
+pub use self::session::SessionTaint;
 pub use self::taint::{Cause, Facts, Taint};
 pub use self::verdict::{Step, Verdict};

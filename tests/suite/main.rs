@@ -14,6 +14,8 @@ mod attack;
 mod binding;
 mod bodies;
 mod borders;
+#[cfg(feature = "content-trust")]
+mod content_trust;
 mod context;
 mod cost;
 mod decisions;

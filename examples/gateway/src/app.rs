@@ -1,42 +1,54 @@
 //! The stack.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::time::Duration;
 
-use axum::Router;
+use axum::body::Body;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use http::{HeaderName, HeaderValue, Request};
-use tower::Layer;
+use axum::{BoxError, Router};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Request, Response};
+use tower::util::MapRequest;
+use tower::{Layer, Service};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 use tower_http::request_id::{MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer};
 use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutError};
 use tower_http::trace::TraceLayer;
 use tower_toolgate::Server;
-use tower_toolgate::answer::{AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown};
+use tower_toolgate::answer::{
+    AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown, Denial, Negotiate, RespondToDenial,
+};
 use tower_toolgate::http::BufferBudget;
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
+use tower_toolgate::layer::content_trust::ContentTrustLayer;
 use tower_toolgate::policy::Policy;
 
 use crate::builtin::Builtin;
 use crate::config::{Config, DenialShape, GatewayConfig, ServerConfig, Transport};
 use crate::edge::{self, CORS_METHODS, Edge};
 use crate::metrics::Metrics;
+use crate::store::AnyStore;
+use crate::trust::Trust;
 use crate::upstream::HttpUpstream;
 
 /// The whole gateway.
-pub fn router(config: &Config, policy: &Policy) -> Router {
-    let metrics = Metrics::new();
-    let edge = Edge::new(&config.gateway, metrics.clone());
+pub fn router(config: &Config, policy: &Policy, metrics: &Metrics, trust: Option<&Trust>) -> Router {
+    let metrics = metrics.clone();
+    let edge = Edge::new(&config.gateway, trust.is_some_and(|trust| trust.honest), metrics.clone());
     let budget = BufferBudget::new(config.gateway.max_body_bytes.saturating_mul(BODIES_AT_ONCE));
     let servers = config.mcp.servers.iter().fold(Router::new(), |router, server| {
         let gate = gate(&config.gateway, policy, server, metrics.clone(), &budget);
+        let layer = trust.map(|trust| {
+            trust.layer(server, &config.gateway, &budget, metrics.clone()).with_response(shape(&config.gateway))
+        });
         let path = format!("/mcp/{}", server.id);
         match &server.transport {
-            Transport::Builtin(which) => router.route_service(&path, gate.layer(Builtin::new(*which))),
+            Transport::Builtin(which) => mount(router, &path, gate, layer, Builtin::new(*which)),
             Transport::Http { url } => {
                 let upstream = HttpUpstream::new(&server.id, url, server.timeout, metrics.clone());
-                router.route_service(&path, gate.layer(upstream))
+                mount(router, &path, gate, layer, upstream)
             }
             // Refused before anything is started.
             Transport::Stdio { .. } => router,
@@ -75,16 +87,50 @@ fn gate(
         .with_insecure_upgrade("h2c")
         .with_budget(budget.clone())
         .on_decision(metrics);
-    match config.denial {
-        DenialShape::Http403 => gate.with_response(AlwaysForbidden),
-        DenialShape::JsonRpcError => gate.with_response(AlwaysInBand),
-        DenialShape::Masked => gate.with_response(AsUnknown),
-        DenialShape::Negotiate => gate,
-        DenialShape::ToolError => gate.with_response(AsToolError),
+    gate.with_response(shape(config))
+}
+
+/// What refusals look like.
+fn shape(config: &GatewayConfig) -> impl RespondToDenial + use<> {
+    let shape = config.denial;
+    move |denial: &Denial| match shape {
+        DenialShape::Http403 => AlwaysForbidden.respond(denial),
+        DenialShape::JsonRpcError => AlwaysInBand.respond(denial),
+        DenialShape::Masked => AsUnknown.respond(denial),
+        DenialShape::Negotiate => Negotiate.respond(denial),
+        DenialShape::ToolError => AsToolError.respond(denial),
     }
 }
 
-fn is_timeout(error: &(dyn Error + 'static)) -> bool {
+/// Puts a server behind its layers at a path.
+fn mount<S, R>(
+    router: Router,
+    path: &str,
+    gate: ArgumentAllowlistLayer,
+    trust: Option<ContentTrustLayer<AnyStore>>,
+    service: S,
+) -> Router
+where
+    S: Service<Request<Body>, Response = Response<R>, Error = Infallible> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    match trust {
+        Some(trust) => router.route_service(path, gate.join(trust).layer(MapRequest::new(service, boxed))),
+        None => router.route_service(path, gate.layer(MapRequest::new(service, boxed))),
+    }
+}
+
+fn boxed<B>(request: Request<B>) -> Request<Body>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    request.map(Body::new)
+}
+
+pub(crate) fn is_timeout(error: &(dyn Error + 'static)) -> bool {
     error.is::<TimeoutError>()
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use tower_toolgate::policy::Policy;
 
 use crate::config::{Parsed, Problem};
+use crate::trust;
 
 /// Compiles the policy of a configuration.
 ///
@@ -33,6 +34,9 @@ pub fn doubts(parsed: &Parsed, policy: &Policy) -> Vec<Problem> {
     if !gateway.listen.ip().is_loopback() && gateway.allowed_hosts.is_empty() {
         doubts.push(place("gateway.allowed_hosts", "without hosts every request is answered with 403".to_owned()));
     }
+    if gateway.admin.is_some() && parsed.config.content_trust.is_none() {
+        doubts.push(place("gateway.admin", "without `content_trust` there is nothing to look at".to_owned()));
+    }
     for (at, role) in parsed.config.policy.roles.iter().enumerate() {
         if !gateway.api_keys.iter().any(|key| key.roles.contains(&role.name)) {
             doubts.push(place(&format!("policy.roles[{at}].name"), format!("no key has the role `{}`", role.name)));
@@ -45,13 +49,16 @@ pub fn doubts(parsed: &Parsed, policy: &Policy) -> Vec<Problem> {
 #[must_use]
 pub fn report(parsed: &Parsed) -> ExitCode {
     let mut errors = parsed.not_yet();
-    let doubts = match compile(parsed) {
-        Ok(policy) => doubts(parsed, &policy),
-        Err(problem) => {
-            errors.push(problem);
-            Vec::new()
-        }
-    };
+    let mut all = Vec::new();
+    match compile(parsed) {
+        Ok(policy) => all.extend(doubts(parsed, &policy)),
+        Err(problem) => errors.push(problem),
+    }
+    match trust::check(parsed) {
+        Ok(doubts) => all.extend(doubts),
+        Err(problem) => errors.push(problem),
+    }
+    let doubts = all;
     errors.iter().for_each(|problem| println!("error: {problem}"));
     doubts.iter().for_each(|problem| println!("doubt: {problem}"));
     match (errors.is_empty(), doubts.is_empty()) {

@@ -11,7 +11,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, Hea
 use http::uri::Authority;
 use http::{Method, StatusCode};
 use subtle::ConstantTimeEq;
-use tower_toolgate::{Principal, Roles};
+use tower_toolgate::{HonestHost, Principal, Roles};
 
 use crate::config::{ApiKey, GatewayConfig};
 use crate::metrics::Metrics;
@@ -20,6 +20,7 @@ use crate::upstream::drop_named_by_connection;
 /// The headers that tell the server behind the gateway who calls. Only the gateway sets them.
 pub(crate) const ROLE: HeaderName = HeaderName::from_static("x-toolgate-role");
 pub(crate) const PRINCIPAL: HeaderName = HeaderName::from_static("x-toolgate-principal");
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("x-toolgate-session");
 const OURS: &str = "x-toolgate-";
 
 /// What decides who may come in.
@@ -32,6 +33,8 @@ struct Inner {
     loopback: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
+    /// The operator believes callers when they name conversations.
+    honest: bool,
     metrics: Metrics,
 }
 
@@ -45,7 +48,7 @@ struct Caller {
 impl Edge {
     /// The edge of a gateway.
     #[must_use]
-    pub fn new(config: &GatewayConfig, metrics: Metrics) -> Self {
+    pub fn new(config: &GatewayConfig, honest: bool, metrics: Metrics) -> Self {
         let caller = |key: &ApiKey| {
             // Blank subjects are found when the configuration is read.
             let principal = Principal::new("api-key", key.subject.as_str()).ok()?;
@@ -57,6 +60,7 @@ impl Edge {
             loopback: config.listen.ip().is_loopback(),
             hosts: lower(&config.allowed_hosts),
             origins: lower(&config.allowed_origins),
+            honest,
             metrics,
         }))
     }
@@ -126,6 +130,9 @@ pub async fn authenticate(State(edge): State<Edge>, mut request: Request, next: 
     set(request.headers_mut(), PRINCIPAL, principal.subject());
     request.extensions_mut().insert(roles);
     request.extensions_mut().insert(principal);
+    if edge.0.honest {
+        request.extensions_mut().insert(HonestHost::new());
+    }
     next.run(request).await
 }
 

@@ -7,6 +7,7 @@
     allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)
 )]
 
+pub mod admin;
 pub mod app;
 pub mod builtin;
 pub mod check;
@@ -15,4 +16,6 @@ pub mod config;
 pub mod edge;
 pub mod metrics;
 pub mod serve;
+pub mod store;
+pub mod trust;
 pub mod upstream;

@@ -1,13 +1,19 @@
 //! Counters for Prometheus.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
+use tower_toolgate::Principal;
 use tower_toolgate::answer::{Denial, UpstreamFault};
-use tower_toolgate::observe::{DecisionEvent, OnDecision, TraceDecisions};
+use tower_toolgate::observe::{DecisionEvent, OnDecision, OnTrust, TraceDecisions, TrustEvent, TrustEventKind};
+use tower_toolgate::store::TaintRegistry;
+
+use crate::store::AnyStore;
 
 type Labels<const N: usize> = [(&'static str, String); N];
 
@@ -18,6 +24,8 @@ pub struct Metrics {
     decisions: Family<Labels<3>, Counter>,
     upstream_faults: Family<Labels<2>, Counter>,
     unauthorized: Counter,
+    sessions: Family<Labels<2>, Counter>,
+    coarsenings: Arc<Mutex<Option<AnyStore>>>,
 }
 
 impl Metrics {
@@ -33,7 +41,15 @@ impl Metrics {
             upstream_faults.clone(),
         );
         registry.register("unauthorized", "Requests without a valid key", unauthorized.clone());
-        Self { registry: Arc::new(registry), decisions, upstream_faults, unauthorized }
+        let sessions = Family::default();
+        registry.register(
+            "sessions",
+            "What happened to sessions: marks, refusals, trouble with the store",
+            sessions.clone(),
+        );
+        let coarsenings = Arc::default();
+        registry.register_collector(Box::new(Coarsenings(Arc::clone(&coarsenings))));
+        Self { registry: Arc::new(registry), decisions, upstream_faults, unauthorized, sessions, coarsenings }
     }
 
     /// The counters as Prometheus reads them (OpenMetrics text format).
@@ -43,6 +59,11 @@ impl Metrics {
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+
+    /// Counts how often a store's memory ran out.
+    pub(crate) fn watch(&self, store: &AnyStore) {
+        *self.coarsenings.lock().unwrap_or_else(PoisonError::into_inner) = Some(store.clone());
     }
 
     pub(crate) fn count_unauthorized(&self) {
@@ -70,5 +91,41 @@ impl OnDecision for Metrics {
         ];
         self.decisions.get_or_create(&labels).inc();
         TraceDecisions.on_decision(event);
+    }
+}
+
+impl OnTrust for Metrics {
+    fn on_trust(&self, event: &TrustEvent<'_>) {
+        let rule = match event.kind {
+            TrustEventKind::Flagged(rule) | TrustEventKind::Refused(rule) => rule.name(),
+            _ => "",
+        };
+        let labels = [("event", event.kind.name().to_owned()), ("rule", rule.to_owned())];
+        self.sessions.get_or_create(&labels).inc();
+        audit(event);
+    }
+}
+
+/// What an operator needs to understand a refusal: here, and not in the answer, stands what has marked the session.
+fn audit(event: &TrustEvent<'_>) {
+    let principal = event.principal.map(Principal::subject);
+    let (step, class) =
+        (event.verdict.map(|verdict| verdict.step().as_str()), event.verdict.map(|verdict| verdict.class().as_str()));
+    let cause = event.known.and_then(|known| known.cause.as_ref()).map(ToString::to_string);
+    let key = event.key.principal.to_string();
+    tracing::info!(kind = event.kind.name(), principal, key, class, step, cause, detail = ?event.kind, "session");
+}
+
+/// Reads the store's own counter when it is asked for.
+#[derive(Debug)]
+struct Coarsenings(Arc<Mutex<Option<AnyStore>>>);
+
+impl Collector for Coarsenings {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let Some(store) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) else { return Ok(()) };
+        let counter = ConstCounter::new(store.coarsenings());
+        let help = "How often memory ran out and marks were merged upwards";
+        let metric = encoder.encode_descriptor("coarsenings", help, None, counter.metric_type())?;
+        counter.encode(metric)
     }
 }

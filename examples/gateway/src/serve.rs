@@ -13,8 +13,11 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
+use crate::admin;
 use crate::check;
 use crate::config::{Parsed, Problem};
+use crate::metrics::Metrics;
+use crate::trust::{self, Trust};
 
 /// Serves until it is told to stop.
 ///
@@ -23,7 +26,7 @@ use crate::config::{Parsed, Problem};
 /// The policy has a mistake, or the address cannot be listened on.
 pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
     let policy = check::compile(parsed)?;
-    for doubt in check::doubts(parsed, &policy) {
+    for doubt in check::doubts(parsed, &policy).into_iter().chain(trust::check(parsed)?) {
         tracing::warn!("{doubt}");
     }
     let failed = |error: std::io::Error| parsed.places.problem("gateway.listen", error.to_string());
@@ -31,10 +34,36 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
     runtime.block_on(async {
         let listener = TcpListener::bind(parsed.config.gateway.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let metrics = Metrics::new();
+        let trust = Trust::open(parsed, &metrics).await?;
+        let admin = admin(parsed, trust.as_ref()).await?;
         announce(address, demo).map_err(failed)?;
-        let router = crate::app::router(&parsed.config, &policy);
-        serve(listener, router).await;
+        let router = crate::app::router(&parsed.config, &policy, &metrics, trust.as_ref());
+        tokio::select! {
+            () = serve(listener, router) => {}
+            () = admin => {}
+        }
         Ok(())
+    })
+}
+
+/// The operator's own address, if there is one.
+async fn admin(parsed: &Parsed, trust: Option<&Trust>) -> Result<impl Future<Output = ()> + use<>, Problem> {
+    let listening = match (&parsed.config.gateway.admin, trust) {
+        (Some(config), Some(trust)) => {
+            let failed = |error: std::io::Error| parsed.places.problem("gateway.admin.listen", error.to_string());
+            let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
+            let address = listener.local_addr().map_err(failed)?;
+            tracing::info!("operators are answered at http://{address}");
+            Some((listener, admin::router(&config.key, trust.store().clone())))
+        }
+        _ => None,
+    };
+    Ok(async move {
+        match listening {
+            Some((listener, router)) => serve(listener, router).await,
+            None => std::future::pending().await,
+        }
     })
 }
 
@@ -127,6 +156,14 @@ fn tour(address: SocketAddr) -> String {
         ("a denied argument", call("k-analyst", "files", &tool("run_query", r#"{"cmd":"rm notes"}"#))),
         ("a tool that the role may not call", call("k-analyst", "files", &tool("remember", r#"{"text":"x"}"#))),
         ("the same tool, another role", call("k-operator", "files", &tool("remember", r#"{"text":"x"}"#))),
+        (
+            "content from outside, which marks the session",
+            call("k-operator", "web", &tool("web_fetch", r#"{"url":"demo://forum"}"#)),
+        ),
+        (
+            "what a marked session may not do",
+            call("k-operator", "files", &tool("remember", r#"{"text":"Bob is the admin"}"#)),
+        ),
         ("a server that the role may not reach", call("k-guest", "web", &tool("web_fetch", r#"{"url":"demo://"}"#))),
         ("what was decided", format!("curl -s http://{address}/metrics")),
     ];

@@ -8,12 +8,12 @@ use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::request::Parts;
 
 use super::gate::Gate;
-use crate::answer::{Addressee, Client, Denial, DenialKind, Subject};
+use crate::answer::{Client, Denial, DenialKind, Subject};
 use crate::http::{Admission, Collected, Lost, admit_grpc};
 use crate::identity::Server;
 use crate::json::Arguments;
 use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Protocol, Step, Work};
-use crate::message::{Call, Era, Inspection, Message, MessageKind};
+use crate::message::{Call, Era, Inspection, Message};
 use crate::observe::Outcome;
 use crate::policy::Decision;
 use crate::response::{ListRule, Plan, Stage, Watch};
@@ -109,7 +109,7 @@ impl Gate {
             Some(denial) if !self.shadow => Err(denial),
             Some(_) | None => {
                 let passage = Passage::new(head, Some(inspection), caller.client());
-                let watch = if self.front.is_mcp() { Watch::of(inspection) } else { Watch::Nothing };
+                let watch = self.front.watch(inspection);
                 Ok(self.watch(&caller, watch, context.plan().cloned(), passage))
             }
         }
@@ -119,12 +119,7 @@ impl Gate {
     fn first_denial(&self, caller: &Caller<'_>, inspection: &Inspection) -> Option<Denial> {
         let (at, denial) =
             inspection.messages().find_map(|message| Some((message.position(), self.denial(caller, &message)?)))?;
-        if !inspection.is_batch() {
-            return Some(denial);
-        }
-        let requests = inspection.messages().filter(|message| message.kind() == MessageKind::Request);
-        let ids = requests.filter_map(|message| Some((Box::from(message.id()?), message.position() == at)));
-        Some(denial.with_addressee(Addressee::Batch(ids.collect())))
+        Some(denial.of_batch(inspection, at))
     }
 
     /// The denial of one message, if no role permits it whole.
@@ -132,6 +127,6 @@ impl Gate {
         let permit = self.policy.permit(caller.roles.names(), caller.server.map(Server::as_str), &message.calls());
         let (denied, at) = permit.err()?;
         let subject = message.calls().nth(at).map(|call| Subject::of(&call));
-        Some(Denial::of_message(denied, message, subject.unwrap_or_default(), caller.client()))
+        Some(Denial::of_message(DenialKind::Policy(denied), message, subject.unwrap_or_default(), caller.client()))
     }
 }

@@ -1,13 +1,14 @@
 //! The layer, which is its own builder.
 
+use std::fmt;
 use std::sync::Arc;
+
+use tower_layer::Layer;
 
 use super::gate::Gate;
 use super::service::ArgumentAllowlistService;
-use crate::http::Reading;
-use crate::identity::ExtractRoles;
-use crate::layer::exchange::{Protocol, layer_of};
-use crate::message::Dialect;
+use crate::layer::exchange::{Front, Protocol, front_methods};
+use crate::layer::join::{Join, Sealed};
 use crate::policy::Policy;
 
 /// Gates the calls in the bodies of requests by role and argument.
@@ -35,15 +36,7 @@ impl ArgumentAllowlistLayer {
         Self::new(policy).set(|gate| gate.front.protocol = Protocol::Grpc)
     }
 
-    /// Sets the dialect of bodies. It is the layer's for good: no header chooses it.
-    pub fn with_dialect(self, dialect: impl Dialect) -> Self {
-        self.set(|gate| gate.front.protocol = Protocol::JsonRpc(Reading { dialect: Arc::new(dialect) }))
-    }
-
-    /// Sets where the caller's roles come from.
-    pub fn with_roles(self, roles: impl ExtractRoles) -> Self {
-        self.set(|gate| gate.front.roles = Arc::new(roles))
-    }
+    front_methods!();
 
     /// Sets the key of the digests that [`DecisionEvent::ruled_values`](crate::observe::DecisionEvent::ruled_values)
     /// gives. Without, it is one that the process draws for itself.
@@ -58,6 +51,35 @@ impl ArgumentAllowlistLayer {
     pub fn with_insecure_shadow(self, shadow: bool) -> Self {
         self.set(|gate| gate.shadow = shadow)
     }
+
+    fn set_front(self, change: impl FnOnce(&mut Front)) -> Self {
+        self.set(|gate| change(&mut gate.front))
+    }
+
+    fn set(mut self, change: impl FnOnce(&mut Gate)) -> Self {
+        change(Arc::make_mut(&mut self.gate));
+        self
+    }
 }
 
-layer_of!(ArgumentAllowlistLayer { gate: Gate } -> ArgumentAllowlistService);
+impl Join for ArgumentAllowlistLayer {}
+
+impl Sealed for ArgumentAllowlistLayer {
+    fn joined(self) -> Self {
+        self.set(|gate| gate.front.place.after = true)
+    }
+}
+
+impl<S> Layer<S> for ArgumentAllowlistLayer {
+    type Service = ArgumentAllowlistService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        ArgumentAllowlistService::new(inner, Arc::clone(&self.gate))
+    }
+}
+
+impl fmt::Debug for ArgumentAllowlistLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArgumentAllowlistLayer").field("gate", &self.gate).finish()
+    }
+}

@@ -13,9 +13,9 @@ use crate::http::{
     Admission, BodyFault, BodyLimits, Collected, Context, HeadFault, Lost, Place, Reading, StreamPlan, admit,
 };
 use crate::identity::{ExtractRoles, RolesFromExtensions, Server};
-use crate::message::{IdSalvage, Mcp, Mirror, ReadError};
+use crate::message::{IdSalvage, Inspection, Mcp, Mirror, ReadError};
 use crate::observe::OnDecision;
-use crate::response::Plan;
+use crate::response::{Plan, Watch};
 
 const MAX_BODY_BYTES: usize = 4 << 20;
 const MAX_LIST_BYTES: usize = 16 << 20;
@@ -67,6 +67,9 @@ impl Default for Front {
 impl Front {
     /// Whether, and how, the body of a request of JSON-RPC is to be received.
     pub(crate) fn admit(&self, head: &Parts, reading: &Reading) -> Result<Admission, Denial> {
+        if self.place.after && Context::is_read(head, reading) {
+            return Ok(Admission::Read);
+        }
         let admission = admit(head, &reading.dialect.rules(), &self.upgrades);
         admission.map_err(|fault| self.refuse(head, DenialKind::Head(fault), None))
     }
@@ -122,6 +125,11 @@ impl Front {
     /// The plan for the response to a request without a body.
     pub(crate) fn stream_plan(&self, head: &mut Parts) -> Option<Arc<Plan>> {
         StreamPlan::of(head, self.place)
+    }
+
+    /// The lists that the response to a body may be.
+    pub(crate) fn watch(&self, inspection: &Inspection) -> Watch {
+        if self.is_mcp() { Watch::of(inspection) } else { Watch::Nothing }
     }
 
     /// Whether requests speak MCP.

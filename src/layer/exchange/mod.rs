@@ -1,5 +1,6 @@
 //! What every layer does with a request and its response, around the decision that is its own.
 
+mod builder;
 mod front;
 mod future;
 mod guard;
@@ -8,9 +9,10 @@ mod pass;
 mod passage;
 mod tell;
 
+pub(crate) use self::builder::front_methods;
 pub(crate) use self::front::{Front, Protocol};
 pub(crate) use self::future::Exchange;
 pub(crate) use self::guard::{Admitted, Decided, Guard, Step};
-pub(crate) use self::parts::{future_of, layer_of, service_of};
+pub(crate) use self::parts::{future_of, service_of};
 pub(crate) use self::passage::{Passage, Work};
 pub(crate) use self::tell::Caller;

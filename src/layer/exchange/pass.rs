@@ -65,16 +65,13 @@ impl Front {
         passage: &Passage,
     ) -> Passed<R> {
         let front = guard.front();
-        let mut stages = passage.work.take();
+        let stages = passage.work.take();
         if stages.rewrites.head(response.headers_mut()).is_err() {
             return front.refuse_passed(response, passage);
         }
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
             return front.refuse_switch(passage);
-        }
-        if passage.watch == Watch::Nothing {
-            stages.lists.clear();
         }
         let empty = response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream();
         if switches || empty || stages.is_empty() {

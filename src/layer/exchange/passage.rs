@@ -55,6 +55,12 @@ impl Passage {
         Self { requester, upgrade, watch: Watch::Nothing, work: Work::None }
     }
 
+    /// Whether something is to be done with the response.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn reads(&self) -> bool {
+        self.watch != Watch::Nothing || !matches!(self.work, Work::None)
+    }
+
     pub(crate) fn with_work(self, watch: Watch, work: Work) -> Self {
         Self { watch, work, ..self }
     }

@@ -21,7 +21,7 @@ pub(crate) struct Filter {
 
 impl Filter {
     /// For so many facts.
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> Self {
         let words = (capacity.saturating_mul(TENTHS) / 10).div_ceil(64).max(16);
         Self { words: std::iter::repeat_with(AtomicU64::default).take(words).collect(), set: AtomicUsize::new(0) }
     }
@@ -42,7 +42,7 @@ impl Filter {
     }
 
     /// Whether a bit was set that was not.
-    pub(super) fn insert(&self, key: &PrincipalKey, facts: Facts) -> bool {
+    pub(crate) fn insert(&self, key: &PrincipalKey, facts: Facts) -> bool {
         let mut new = 0;
         for (word, mask) in each(facts).flat_map(|fact| self.probes(key, fact)) {
             new += usize::from(word.fetch_or(mask, Relaxed) & mask == 0);
@@ -52,7 +52,7 @@ impl Filter {
     }
 
     /// What may have been inserted.
-    pub(super) fn facts(&self, key: &PrincipalKey) -> Facts {
+    pub(crate) fn facts(&self, key: &PrincipalKey) -> Facts {
         if self.is_empty() {
             return Facts::NONE;
         }

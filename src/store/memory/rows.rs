@@ -70,23 +70,39 @@ impl Row {
 }
 
 /// The most rows of a chunk. A full one is halved, one with a nearly empty neighbour joined.
-const CHUNK: usize = 128;
+const CHUNK: usize = 32;
 
 /// How many rows more a chunk gets when it is full.
-const GROWTH: usize = 8;
+const GROWTH: usize = 4;
 
 /// Rows by key. Rows of one principal are neighbours: its own first.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// None is empty.
     chunks: Vec<Vec<Row>>,
+    /// The start of each chunk's last principal: looked through first, since it stays in the cache.
+    ends: Vec<u64>,
+}
+
+/// The start of a principal's key, as a number in the order of keys.
+fn start(principal: PrincipalKey) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *principal.as_bytes();
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
+}
+
+fn end(chunk: &[Row]) -> u64 {
+    chunk.last().map_or(u64::MAX, |row| start(row.principal))
 }
 
 impl Rows {
     /// Where a key is or would be: the chunk, and the place in it.
     fn place(&self, key: &TaintKey) -> (usize, usize) {
         let before = |row: &Row| row.key() < *key;
-        let chunk = self.chunks.partition_point(|chunk| chunk.last().is_some_and(before));
+        let start = start(key.principal);
+        let first = self.ends.partition_point(|end| *end < start);
+        let alike = self.ends.get(first..).unwrap_or_default().partition_point(|end| *end == start);
+        let alike = self.chunks.get(first..first + alike).unwrap_or_default();
+        let chunk = first + alike.partition_point(|chunk| chunk.last().is_some_and(before));
         (chunk, self.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(before)))
     }
 
@@ -104,13 +120,19 @@ impl Rows {
             *old = row;
             return;
         }
-        let end = at == self.chunks.len();
-        if end && at > 0 {
+        let is_last = at == self.chunks.len();
+        if is_last && at > 0 {
             at -= 1;
         }
-        match self.chunks.get_mut(at) {
-            Some(chunk) => insert(chunk, if end { chunk.len() } else { place }, row),
-            None => self.chunks.push(vec![row]),
+        match (self.chunks.get_mut(at), self.ends.get_mut(at)) {
+            (Some(chunk), Some(last)) => {
+                insert(chunk, if is_last { chunk.len() } else { place }, row);
+                *last = end(chunk);
+            }
+            _ => {
+                self.ends.push(start(row.principal));
+                self.chunks.push(vec![row]);
+            }
         }
         self.split(at);
     }
@@ -119,6 +141,7 @@ impl Rows {
         if let Some(chunk) = self.chunks.get_mut(at).filter(|chunk| chunk.len() >= CHUNK) {
             let rest = chunk.split_off(CHUNK / 2);
             chunk.shrink_to_fit();
+            self.ends.insert(at, end(chunk));
             self.chunks.insert(at + 1, rest);
         }
     }
@@ -183,6 +206,7 @@ impl Rows {
             }
         }
         self.chunks.splice(start..start, joined);
+        self.ends = self.chunks.iter().map(|chunk| self::end(chunk)).collect();
     }
 }
 
@@ -244,6 +268,7 @@ mod tests {
                 }
                 prop_assert_eq!(rows.get(&key), map.get(&key));
                 prop_assert!(rows.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() < CHUNK));
+                prop_assert!(rows.chunks.iter().map(|chunk| end(chunk)).eq(rows.ends.iter().copied()));
             }
             prop_assert!(rows.iter().eq(map.values()));
             for principal in 0..4 {

@@ -29,10 +29,22 @@ pub struct ContentTrustConfig {
     /// What happens to a sink in a tainted session.
     #[serde(default)]
     pub on_tainted_sink: OnTaintedSink,
+    /// Tools whose effects cannot be undone.
+    #[serde(default)]
+    pub irreversible: Vec<String>,
+    /// Tools that read what is private.
+    #[serde(default)]
+    pub private_reads: Vec<String>,
+    /// Tools that send what is refused after private data and outside content.
+    #[serde(default)]
+    pub egress: Vec<String>,
+    /// Sequences of tools of which the last is refused after all others.
+    #[serde(default)]
+    pub forbidden_sequences: Vec<Vec<String>>,
     /// How long outside content is remembered.
     #[serde(default)]
     pub window: Window,
-    /// Headers that name a conversation, believed.
+    /// Headers, or members of `_meta`, that name a conversation, believed.
     #[serde(default)]
     pub conversation: Vec<String>,
     /// Where it is remembered.

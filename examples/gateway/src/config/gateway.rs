@@ -28,6 +28,8 @@ pub struct GatewayConfig {
     pub allowed_hosts: Vec<String>,
     /// Values of `Origin` that are answered besides the loopback's.
     pub allowed_origins: Vec<String>,
+    /// The operator's own address. Absent: there is none.
+    pub admin: Option<AdminConfig>,
 }
 
 impl Default for GatewayConfig {
@@ -41,8 +43,19 @@ impl Default for GatewayConfig {
             api_keys: Vec::new(),
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            admin: None,
         }
     }
+}
+
+/// Where operators look at the memory of sessions, and clear it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdminConfig {
+    /// Where it listens. Port 0 picks a free one.
+    pub listen: SocketAddr,
+    /// The key of operators: `Authorization: Bearer KEY`.
+    pub key: Secret,
 }
 
 /// One caller, known by `Authorization: Bearer KEY`.

@@ -36,7 +36,7 @@ use toml::de::DeTable;
 use tower_toolgate::policy::PolicyConfig;
 
 pub use content_trust::{ContentTrustConfig, OnTaintedSink, Store, StoreConfig, Window};
-pub use gateway::{ApiKey, DenialShape, GatewayConfig};
+pub use gateway::{AdminConfig, ApiKey, DenialShape, GatewayConfig};
 pub use places::Places;
 pub use problem::Problem;
 pub use provenance::{Fence, ProvenanceConfig, StructuredContent};

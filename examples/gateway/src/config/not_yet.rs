@@ -10,7 +10,7 @@ impl Config {
     /// starting. [`Parsed::not_yet`](super::Parsed::not_yet) adds lines and columns.
     #[must_use]
     pub fn not_yet(&self) -> Vec<Problem> {
-        let sections = [("content_trust", self.content_trust.is_some()), ("provenance", self.provenance.is_some())];
+        let sections = [("provenance", self.provenance.is_some())];
         let sections = sections.into_iter().filter(|(_, is_set)| *is_set);
         let servers = self.mcp.servers.iter().enumerate();
         sections

@@ -57,7 +57,10 @@ const GATEWAY: &[Field] = &[
     may("api_keys", Kind::List(0, &Kind::Table(API_KEY))),
     may("allowed_hosts", Kind::List(0, &Kind::Text(check_host))),
     may("allowed_origins", Kind::List(0, &Kind::Text(check_origin))),
+    may("admin", Kind::Table(ADMIN)),
 ];
+
+const ADMIN: &[Field] = &[must("listen", Kind::Text(check_listen)), must("key", Kind::Text(check_key))];
 
 const API_KEY: &[Field] = &[
     must("key", Kind::Text(check_key)),
@@ -97,6 +100,10 @@ const CONTENT_TRUST: &[Field] = &[
     may("exec_is_external", Kind::Flag),
     may("sinks", NAMES),
     may("on_tainted_sink", Kind::Word(&["deny", "flag"])),
+    may("irreversible", NAMES),
+    may("private_reads", NAMES),
+    may("egress", NAMES),
+    may("forbidden_sequences", Kind::List(0, &Kind::List(2, &Kind::Text(filled)))),
     may("window", Kind::Text(check_window)),
     may("conversation", NAMES),
     may("store", Kind::Table(STORE)),

@@ -78,6 +78,9 @@ allowed_origins = ["https://app.example", "http://localhost:5173"]
 key = "k-1"
 subject = "ana"
 roles = ["a"]
+[gateway.admin]
+listen = "[::1]:0"
+key = "k-admin"
 [policy]
 global_deny = ["x"]
 [[policy.roles]]
@@ -104,6 +107,10 @@ trusted_tools = ["x"]
 exec_is_external = true
 sinks = ["x"]
 on_tainted_sink = "flag"
+irreversible = ["x"]
+private_reads = ["x"]
+egress = ["x"]
+forbidden_sequences = [["x", "y"]]
 window = "12h"
 conversation = ["mcp-session-id"]
 [content_trust.store]
@@ -255,7 +262,7 @@ fn all_keys() -> Vec<String> {
     add_keys("", ROOT, &mut keys);
     // Tables whose names stand in several headers, and the other ways to reach a server.
     let headers = ["gateway", "policy", "content_trust", "provenance", "mcp"];
-    let elsewhere = ["gateway.api_keys", "policy.roles", "policy.roles[0].argument_allowlists"];
+    let elsewhere = ["gateway.admin", "gateway.api_keys", "policy.roles", "policy.roles[0].argument_allowlists"];
     let elsewhere = elsewhere.into_iter().chain(["mcp.servers", "content_trust.store", "content_trust.store.path"]);
     let skip: Vec<_> = headers.into_iter().chain(elsewhere).collect();
     keys.retain(|key| !skip.contains(&key.as_str()) && !key.contains("transport.http") && !key.contains("builtin"));
@@ -294,7 +301,7 @@ fn refuses_unknown_keys() {
             "none near",
             "[gateway]\ncolour = 1\n",
             &["2:1 gateway.colour: unknown key `colour`, known are `listen`, `max_body_bytes`, `body_timeout`, \
-               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`"],
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`, `admin`"],
         ),
         (
             "hyphens and capitals",
@@ -305,7 +312,7 @@ fn refuses_unknown_keys() {
             "quoted",
             "[gateway]\n\"a.b\" = 1\n",
             &["2:1 gateway.\"a.b\": unknown key `a.b`, known are `listen`, `max_body_bytes`, `body_timeout`, \
-               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`"],
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`, `admin`"],
         ),
         (
             "two of one meaning",
@@ -1090,7 +1097,6 @@ fn tells_what_is_not_enforced() {
         ("stdio", server("transport.stdio.command = 'x'\ntrust_level = 'trusted'"), vec![
             "6:11 mcp.servers[0].transport.stdio: the transport `stdio` is not served by this release; remove the server to start".to_owned(),
         ]),
-        ("content_trust", format!("{before}[content_trust]\n{POLICY}{SERVERS}"), vec![removed("content_trust")]),
         ("provenance", format!("{before}[provenance]\n{POLICY}{SERVERS}"), vec![removed("provenance")]),
         ("tool_allowlist", setting("tool_allowlist = []"), vec![of_server("tool_allowlist", 18)]),
         ("open", setting("allow_untrusted_without_allowlist = true"), vec![of_server("allow_untrusted_without_allowlist", 37)]),
@@ -1126,18 +1132,15 @@ fn tells_all_that_is_not_enforced() {
         "media_passthrough",
     ]);
     let server = server.map(|name| format!("mcp.servers[0].{name}"));
-    let expected: Vec<_> = ["content_trust".to_owned(), "provenance".to_owned()]
-        .into_iter()
-        .chain(server)
-        .chain(["mcp.servers[1].trust_level".to_owned()])
-        .collect();
+    let expected: Vec<_> =
+        ["provenance".to_owned()].into_iter().chain(server).chain(["mcp.servers[1].trust_level".to_owned()]).collect();
     assert_eq!(places, expected);
 }
 
 #[test]
 fn hides_secrets() {
     let shown = format!("{:?} {:#?}", parse(EVERYTHING), parse(EXAMPLE));
-    for secret in ["k-1", "k-analyst", "t0ken", "p4ssw0rd"] {
+    for secret in ["k-1", "k-admin", "k-analyst", "t0ken", "p4ssw0rd"] {
         assert!(!shown.contains(secret), "{secret}");
     }
     assert!(shown.contains("<redacted>") && shown.contains("TOKEN"));

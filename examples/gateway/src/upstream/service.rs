@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, Request, Response, Uri};
+use http::{HeaderMap, HeaderValue, Request, Response, Uri};
 use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -20,11 +20,12 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::Instant;
 use tower::Service;
 use tower_toolgate::answer::{Negotiate, Requester, RespondToDenial, UpstreamFault};
-use tower_toolgate::http::RequestBody;
+use tower_toolgate::trust::SessionTaint;
 
 use super::body::{self, UpstreamBody};
 use super::{headers, reply};
 use crate::config::HttpUrl;
+use crate::edge::SESSION;
 use crate::metrics::Metrics;
 
 /// The bytes that an answer in JSON may have; streams of events are not held back and have no bound.
@@ -43,7 +44,7 @@ struct Inner {
     id: String,
     uri: Uri,
     timeout: Duration,
-    client: Client<HttpConnector, RequestBody<Body>>,
+    client: Client<HttpConnector, Body>,
     metrics: Metrics,
 }
 
@@ -65,7 +66,7 @@ impl HttpUpstream {
 
 type BoxFuture = Pin<Box<dyn Future<Output = Result<Response<UpstreamBody>, Infallible>> + Send>>;
 
-impl Service<Request<RequestBody<Body>>> for HttpUpstream {
+impl Service<Request<Body>> for HttpUpstream {
     type Response = Response<UpstreamBody>;
     type Error = Infallible;
     type Future = BoxFuture;
@@ -74,7 +75,7 @@ impl Service<Request<RequestBody<Body>>> for HttpUpstream {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<RequestBody<Body>>) -> BoxFuture {
+    fn call(&mut self, request: Request<Body>) -> BoxFuture {
         let upstream = Arc::clone(&self.0);
         Box::pin(async move { Ok(upstream.answer(request).await) })
     }
@@ -82,7 +83,7 @@ impl Service<Request<RequestBody<Body>>> for HttpUpstream {
 
 impl Inner {
     /// The server's answer, or one that says why there is none.
-    async fn answer(&self, request: Request<RequestBody<Body>>) -> Response<UpstreamBody> {
+    async fn answer(&self, request: Request<Body>) -> Response<UpstreamBody> {
         let (mut head, body) = request.into_parts();
         let requester = Requester::of(&head);
         head.uri = self.uri.clone();
@@ -90,6 +91,10 @@ impl Inner {
         head.version = http::Version::HTTP_11;
         if let Some(authority) = self.uri.authority() {
             headers::for_server(&mut head.headers, authority);
+        }
+        if let Some(session) = SessionTaint::of(&head.extensions) {
+            let state = if session.is_tainted() { "tainted" } else { "clean" };
+            head.headers.insert(SESSION, HeaderValue::from_static(state));
         }
         let deadline = Instant::now() + self.timeout;
         match self.exchange(Request::from_parts(head, body), &requester, deadline).await {
@@ -104,7 +109,7 @@ impl Inner {
 
     async fn exchange(
         &self,
-        request: Request<RequestBody<Body>>,
+        request: Request<Body>,
         requester: &Requester,
         deadline: Instant,
     ) -> Result<Response<UpstreamBody>, UpstreamFault> {

@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use axum::extract::Request;
 use http::HeaderValue;
 use toolgate_gateway::config::Config;
+use toolgate_gateway::metrics::Metrics;
+use toolgate_gateway::trust::Trust;
 use toolgate_gateway::{app, check};
 
 /// The folder with the peers; `None`, with a word about it, where nobody asked for them.
@@ -136,7 +138,9 @@ pub(crate) async fn gateway(upstream: u16, key: Option<&'static str>) -> SocketA
     let text = include_str!("gateway.toml").replace("UPSTREAM_PORT", &upstream.to_string());
     let parsed = Config::parse(&text).expect("the configuration is right");
     let policy = check::compile(&parsed).expect("the policy is right");
-    let mut router = app::router(&parsed.config, &policy);
+    let metrics = Metrics::new();
+    let trust = Trust::open(&parsed, &metrics).await.expect("the store opens");
+    let mut router = app::router(&parsed.config, &policy, &metrics, trust.as_ref());
     if let Some(key) = key {
         let value = HeaderValue::from_str(&format!("Bearer {key}")).unwrap();
         router = router.layer(axum::middleware::map_request(move |mut request: Request| {

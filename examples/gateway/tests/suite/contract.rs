@@ -143,10 +143,14 @@ fn the_demo_permits_and_denies_what_its_tour_says() {
     }
     let other = ask("k-operator", "files", "remember", r#"{"text":"x"}"#);
     assert_eq!(other["result"]["isError"], false, "{other}");
+    let page = ask("k-operator", "web", "web_fetch", r#"{"url":"demo://forum"}"#);
+    assert_eq!(page["result"]["isError"], false, "{page}");
+    let refused = ask("k-operator", "files", "remember", r#"{"text":"Bob is the admin"}"#);
+    assert_eq!(refused["error"]["data"]["reason"], "trust.tainted_sink", "{refused}");
     running.terminate();
     let (success, tour, _) = running.ended();
     assert!(success);
-    assert_eq!(tour.matches(&format!("curl -s http://{address}/")).count(), 6, "{tour}");
+    assert_eq!(tour.matches(&format!("curl -s http://{address}/")).count(), 8, "{tour}");
 }
 
 #[test]
@@ -282,7 +286,6 @@ fn what_this_release_does_not_enforce_keeps_it_from_starting() {
     let http =
         "[[mcp.servers]]\nid = \"b\"\ntransport = { http = { url = \"http://127.0.0.1:1/mcp\" } }\ntimeout = \"1s\"\n";
     for (lines, place) in [
-        ("[content_trust]", "content_trust"),
         ("[provenance]", "provenance"),
         (http, "mcp.servers[1].trust_level"),
         ("trust_level = \"untrusted\"", "mcp.servers[0].trust_level"),

@@ -3,6 +3,7 @@
 
 mod badinput;
 mod borders;
+mod content_trust;
 mod contract;
 mod denials;
 mod edge;

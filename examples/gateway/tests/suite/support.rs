@@ -5,9 +5,12 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
+use axum::Router;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use toolgate_gateway::config::Config;
+use toolgate_gateway::metrics::Metrics;
+use toolgate_gateway::trust::Trust;
 use toolgate_gateway::{app, check};
 
 use crate::wire::{Connection, Message, PATIENCE, Request};
@@ -88,6 +91,11 @@ impl Setup {
     }
 }
 
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| Runtime::new().unwrap())
+}
+
 /// A gateway that listens on a port of its own.
 pub(crate) struct Gateway {
     pub(crate) address: SocketAddr,
@@ -96,16 +104,30 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn start(config: &str) -> Self {
-        static RUNTIME: OnceLock<Runtime> = OnceLock::new();
         let parsed = Config::parse(config).unwrap_or_else(|problems| panic!("{problems:?}\n{config}"));
         let policy = check::compile(&parsed).unwrap();
         assert_eq!(parsed.not_yet(), []);
-        let router = app::router(&parsed.config, &policy);
-        let runtime = RUNTIME.get_or_init(|| Runtime::new().unwrap());
-        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let metrics = Metrics::new();
+        let trust = Self::block_on(Trust::open(&parsed, &metrics)).unwrap();
+        Self::serve(app::router(&parsed.config, &policy, &metrics, trust.as_ref()))
+    }
+
+    /// Serves what is served beside a gateway, too.
+    pub(crate) fn serve(router: Router) -> Self {
+        let listener = Self::block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let task = runtime.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let task = runtime().spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { address, task }
+    }
+
+    pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+        runtime().block_on(future)
+    }
+
+    /// Stops it, and waits until all that it held is let go.
+    pub(crate) fn stop(mut self) {
+        self.task.abort();
+        let _ = Self::block_on(&mut self.task);
     }
 
     pub(crate) fn connect(&self) -> Connection {

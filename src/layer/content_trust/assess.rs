@@ -1,0 +1,127 @@
+//! What a request means for its session.
+
+use super::guard::Trust;
+use crate::answer::Subject;
+use crate::identity::Server;
+use crate::json::Arguments;
+use crate::message::{Call, Inspection, Message, MessageKind};
+use crate::trust::{Cause, Check, Facts, RuleAction, RuleKind, Verdict};
+
+/// What a request means for its session.
+#[derive(Debug, Default)]
+pub(super) struct Assessment {
+    /// Of the call that brings the most foreign content: its message's place, and what is said of it.
+    pub(super) verdict: Option<(usize, Verdict<'static>)>,
+    /// What the session is marked with before anything is sent.
+    pub(super) marks: Facts,
+    pub(super) cause: Option<Cause>,
+    pub(super) checks: Vec<Checked>,
+    /// It asks for tools.
+    pub(super) lists_tools: bool,
+}
+
+/// A rule that is about a call.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) kind: RuleKind,
+    pub(super) action: RuleAction,
+    pub(super) known: Facts,
+    /// The message's place.
+    pub(super) at: usize,
+    pub(super) subject: Subject,
+}
+
+impl Assessment {
+    pub(super) fn denying(&self) -> impl Iterator<Item = &Checked> {
+        self.checks.iter().filter(|check| check.action == RuleAction::Deny)
+    }
+
+    pub(super) fn flagging(&self) -> impl Iterator<Item = &Checked> {
+        self.checks.iter().filter(|check| check.action == RuleAction::Flag)
+    }
+
+    /// Whether what the call brings back marks the session anyway.
+    pub(super) fn is_marked(&self) -> bool {
+        self.marks.contains(Facts::OUTSIDE)
+    }
+
+    fn bring(&mut self, at: usize, verdict: Verdict<'_>) {
+        if verdict.pollutes() && !self.is_marked() {
+            self.marks |= Facts::OUTSIDE;
+            self.cause = Some(verdict.cause());
+        }
+        if self.verdict.as_ref().is_none_or(|(_, known)| known.class() < verdict.class()) {
+            self.verdict = Some((at, verdict.into_owned()));
+        }
+    }
+}
+
+impl<T> Trust<T> {
+    /// What a body means for its session.
+    pub(super) fn assess(&self, inspection: &Inspection, owner: Option<&Server>) -> Assessment {
+        let mut assessment = Assessment::default();
+        for message in inspection.messages() {
+            self.assess_message(&message, owner.map(Server::as_str), &mut assessment);
+        }
+        assessment
+    }
+
+    fn assess_message(&self, message: &Message<'_>, owner: Option<&str>, assessment: &mut Assessment) {
+        let Some(method) = message.method().ok().filter(|_| message.kind() != MessageKind::Reply) else { return };
+        assessment.lists_tools |= method == "tools/list";
+        for call in message.calls() {
+            let tool = match &call {
+                Call::Tool { name, .. } => Some(&**name),
+                _ => None,
+            };
+            if let Some(verdict) = self.verdict(&method, &call, owner) {
+                assessment.bring(message.position(), verdict);
+            }
+            let marks = self.rules.marks(&method, tool);
+            if !marks.is_none() {
+                assessment.marks |= marks;
+                assessment.cause.get_or_insert_with(|| Cause::new(tool.unwrap_or(&method)));
+            }
+            let checked = |check: &Check| Checked {
+                kind: check.kind,
+                action: check.action,
+                known: check.known,
+                at: message.position(),
+                subject: Subject::of(&call),
+            };
+            assessment.checks.extend(self.rules.checks(&method, tool).map(checked));
+        }
+    }
+
+    /// What a call brings back; `None` if nothing but the protocol's own.
+    fn verdict<'a>(&self, method: &str, call: &'a Call<'_>, owner: Option<&'a str>) -> Option<Verdict<'a>> {
+        match call {
+            Call::Tool { name, arguments } => Some(self.tool_verdict(name, *arguments, owner)),
+            Call::Plumbing { .. } | Call::Reply => None,
+            // What these bring comes later, in a stream that is looked at.
+            Call::Resource { .. } | Call::Method { .. }
+                if matches!(method, "resources/subscribe" | "resources/unsubscribe" | "subscriptions/listen") =>
+            {
+                None
+            }
+            Call::Method { .. } | Call::Prompt { .. } | Call::Resource { .. } => {
+                Some(self.classifier.classify_server(owner))
+            }
+            Call::Task { .. } => Some(self.task_verdict(owner)),
+        }
+    }
+
+    fn tool_verdict<'a>(&self, name: &'a str, arguments: Arguments<'_>, owner: Option<&'a str>) -> Verdict<'a> {
+        let argument = self.classifier.delegation_argument(owner, name).and_then(|argument| arguments.get(argument));
+        let requested = argument.and_then(|argument| argument.as_str()?.ok());
+        self.classifier.classify_call(owner, name, requested.as_deref()).raise(self.learned.claims(owner, name))
+    }
+
+    /// What a task brings was made by a tool that nobody remembers. The principal was marked when it was created, and
+    /// so its server's class will do, unless another conversation may ask for it, or marks end.
+    fn task_verdict<'a>(&self, owner: Option<&'a str>) -> Verdict<'a> {
+        let verdict = self.classifier.classify_server(owner);
+        let remembered = self.conversations.is_empty() && self.window.is_none();
+        if remembered { verdict } else { verdict.raise(crate::trust::Claims::UNTRUSTED) }
+    }
+}

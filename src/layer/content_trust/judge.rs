@@ -1,0 +1,241 @@
+//! The decisions about one request.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use http::Method;
+use http::header::{ACCEPT_ENCODING, HeaderValue};
+use http::request::Parts;
+use pin_project_lite::pin_project;
+
+use super::assess::{Assessment, Checked};
+use super::conversation;
+use super::guard::Trust;
+use super::ingest::Ingestion;
+use crate::answer::{Client, Denial, DenialKind, TrustFault};
+use crate::http::{self as requests, Admission, Collected, HeadFault, Lost};
+use crate::identity::Server;
+use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Protocol, Step, Work};
+use crate::message::{Era, Inspection};
+use crate::observe::{Outcome, TrustEventKind};
+use crate::response::{Plan, Stage, Watch};
+use crate::store::{StoreError, TaintKey, TaintStore, Visit, Visited};
+use crate::trust::{Facts, Found, SessionTaint};
+
+impl<T: TaintStore> Guard for Trust<T> {
+    type Deciding = Deciding<T>;
+
+    fn front(&self) -> &Front {
+        &self.front
+    }
+
+    fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
+        match &self.front.protocol {
+            Protocol::Grpc => Err(self.front.refuse(head, DenialKind::Head(HeadFault::ContentTypeUnsupported), None)),
+            Protocol::JsonRpc(reading) => self.front.admit(head, reading).map(Admitted::Receive),
+        }
+    }
+
+    fn decide(
+        trust: &Arc<Self>,
+        head: Parts,
+        received: Result<Collected, Lost>,
+        admission: Admission,
+    ) -> Step<Self::Deciding> {
+        match trust.prepare(head, received, admission) {
+            Ok(Prepared::Passes(head, collected, passage)) => Step::Done(Ok((head, collected, passage))),
+            Ok(Prepared::Visits(pending, visit)) => {
+                let (visit, trust) = (trust.store.visit(visit), Arc::clone(trust));
+                Step::Wait(Deciding { visit, trust, pending: Some(pending) })
+            }
+            Err(denial) => Step::Done(Err(denial)),
+        }
+    }
+}
+
+enum Prepared {
+    Passes(Parts, Collected, Passage),
+    Visits(Pending, Visit),
+}
+
+/// A request that waits for the store.
+struct Pending {
+    head: Parts,
+    collected: Collected,
+    inspection: Inspection,
+    assessment: Assessment,
+    key: TaintKey,
+    plan: Option<Arc<Plan>>,
+}
+
+pin_project! {
+    /// A decision that waits for the store.
+    pub(crate) struct Deciding<T>
+    where
+        T: TaintStore,
+    {
+        #[pin]
+        visit: T::Visit,
+        trust: Arc<Trust<T>>,
+        pending: Option<Pending>,
+    }
+}
+
+impl<T: TaintStore> Future for Deciding<T> {
+    type Output = Decided;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Decided> {
+        let this = self.project();
+        let visited = ready!(this.visit.poll(cx));
+        #[expect(clippy::expect_used, reason = "the contract of Future")]
+        let pending = this.pending.take().expect("polled after completion");
+        Poll::Ready(Trust::settle(this.trust, pending, visited))
+    }
+}
+
+impl<T: TaintStore> Trust<T> {
+    /// What there is to be asked before a request is sent on.
+    fn prepare(
+        self: &Arc<Self>,
+        mut head: Parts,
+        received: Result<Collected, Lost>,
+        admission: Admission,
+    ) -> Result<Prepared, Denial> {
+        let collected = received.map_err(|lost| self.front.lost(&head, lost, admission))?;
+        match admission {
+            Admission::Preflight => {
+                let passage = Passage::new(&head, None, Client::default());
+                Ok(Prepared::Passes(head, collected, passage))
+            }
+            Admission::Bodiless => {
+                self.front.check_bodiless(&head)?;
+                let passage = self.watch_stream(&mut head)?;
+                Ok(Prepared::Passes(head, collected, passage))
+            }
+            Admission::Read => self.prepare_body(head, collected),
+        }
+    }
+
+    fn prepare_body(self: &Arc<Self>, mut head: Parts, collected: Collected) -> Result<Prepared, Denial> {
+        let context = self.front.read(&mut head, &collected)?;
+        let inspection = context.inspection().clone();
+        let key = self.key(&head, Some(&inspection))?;
+        let server = self.front.caller(&head, Era::Legacy).server.cloned();
+        let assessment = self.assess(&inspection, server.as_ref());
+        let (now, since) = self.times();
+        let refuse = assessment.denying().map(|check| check.known).collect();
+        let cause = assessment.cause.clone();
+        let visit = Visit { key, marks: assessment.marks, cause, refuse, now, since };
+        let plan = context.plan().cloned();
+        Ok(Prepared::Visits(Pending { head, collected, inspection, assessment, key, plan }, visit))
+    }
+
+    fn key(&self, head: &Parts, inspection: Option<&Inspection>) -> Result<TaintKey, Denial> {
+        conversation::key(&self.conversations, head, inspection)
+            .map_err(|fault| self.front.refuse(head, DenialKind::Trust(fault), None))
+    }
+
+    /// A stream that nobody asked a question for brings content when it comes.
+    fn watch_stream(self: &Arc<Self>, head: &mut Parts) -> Result<Passage, Denial> {
+        let caller = self.front.caller(head, Era::Legacy);
+        let passage = Passage::new(head, None, caller.client());
+        if head.method != Method::GET {
+            return Ok(passage);
+        }
+        let (key, server) = (self.key(head, None)?, caller.server.cloned());
+        let ingestion = Ingestion::of_stream(self, head, key, server.as_ref());
+        let plan = self.front.stream_plan(head);
+        head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        Ok(passage.with_work(Watch::Shapes, Work::of(Some(Stage::Ingest(Arc::new(ingestion))), plan, self.front.place)))
+    }
+
+    /// What becomes of a request once it is known what its session has received.
+    fn settle(trust: &Arc<Self>, pending: Pending, visited: Result<Visited, StoreError>) -> Decided {
+        let session = match visited {
+            Ok(Visited { refused: Some(at), before }) => return Err(trust.refuse_call(&pending, at, before)),
+            Ok(Visited { refused: None, before }) => SessionTaint::known(before),
+            Err(error) => trust.without_store(&pending, &error)?,
+        };
+        trust.tell_passed(&pending, &session);
+        let passage = trust.passage(&pending);
+        let Pending { mut head, collected, assessment, .. } = pending;
+        if passage.reads() {
+            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
+        requests::Context::keep(&mut head.extensions, Found { verdict: assessment.verdict, session });
+        Ok((head, collected, passage))
+    }
+
+    /// The response is looked at unless all that it brings is marked already.
+    fn passage(self: &Arc<Self>, pending: &Pending) -> Passage {
+        let caller = self.front.caller(&pending.head, pending.inspection.era());
+        let ingestion = Ingestion::of_body(self, &pending.head, pending.key, &pending.assessment, caller.server);
+        let stage = ingestion.map(|ingestion| Stage::Ingest(Arc::new(ingestion)));
+        let watch = self.front.watch(&pending.inspection);
+        let work = Work::of(stage, pending.plan.clone(), self.front.place);
+        Passage::new(&pending.head, Some(&pending.inspection), caller.client()).with_work(watch, work)
+    }
+
+    /// A call that a rule refuses in a session of which this is known.
+    fn refuse_call(&self, pending: &Pending, at: usize, before: crate::trust::Taint) -> Denial {
+        let Some(check) = pending.assessment.denying().nth(at) else {
+            // A store that refuses by a rule that was not given to it is none to be relied upon.
+            return self.deny(pending, None, TrustFault::StoreUnavailable);
+        };
+        let session = SessionTaint::known(before);
+        self.tell(pending, TrustEventKind::Refused(check.kind), Some(&session));
+        self.deny(pending, Some(check), TrustFault::Refused(check.kind))
+    }
+
+    /// What the store has to say is not known: what brings content is not sent, what writes is refused, and all else
+    /// passes as in a session that has received everything.
+    fn without_store(&self, pending: &Pending, error: &StoreError) -> Result<SessionTaint, Denial> {
+        self.tell(pending, TrustEventKind::StoreFailed(error), None);
+        let first = pending.assessment.denying().next();
+        if first.is_some() || pending.assessment.marks != Facts::NONE {
+            return Err(self.deny(pending, first, TrustFault::StoreUnavailable));
+        }
+        let session = SessionTaint::assumed();
+        self.tell(pending, TrustEventKind::Assumed, Some(&session));
+        Ok(session)
+    }
+
+    fn deny(&self, pending: &Pending, check: Option<&Checked>, fault: TrustFault) -> Denial {
+        let caller: Caller<'_> = self.front.caller(&pending.head, pending.inspection.era());
+        let at = check.map_or_else(|| pending.assessment.verdict.as_ref().map_or(0, |(at, _)| *at), |check| check.at);
+        let message = pending.inspection.messages().nth(at).or_else(|| pending.inspection.messages().next());
+        let subject = check.map(|check| check.subject.clone()).unwrap_or_default();
+        let kind = DenialKind::Trust(fault);
+        let denial = match &message {
+            Some(message) => Denial::of_message(kind, message, subject, caller.client()),
+            None => Denial::new(kind, crate::answer::Addressee::Unknown, caller.client()),
+        };
+        let denial = denial.of_batch(&pending.inspection, at);
+        self.front.tell(&caller, message, Outcome::Deny, Some(&denial));
+        denial
+    }
+
+    fn tell_passed(&self, pending: &Pending, session: &SessionTaint) {
+        if self.observer.is_none() {
+            return;
+        }
+        let flags = pending.assessment.flagging().filter(|check| session.taint().facts.contains(check.known));
+        flags.for_each(|check| self.tell(pending, TrustEventKind::Flagged(check.kind), Some(session)));
+        if !session.is_assumed() && !pending.assessment.marks.is_none() {
+            self.tell(pending, TrustEventKind::Marked, Some(session));
+        }
+    }
+
+    fn tell(&self, pending: &Pending, kind: TrustEventKind<'_>, session: Option<&SessionTaint>) {
+        let principal = pending.head.extensions.get();
+        let verdict = pending.assessment.verdict.as_ref().map(|(_, verdict)| verdict);
+        self.on_trust(kind, pending.key, principal, verdict, session.map(SessionTaint::taint));
+    }
+
+    /// The server that owns what is called.
+    pub(super) fn owner(server: Option<&Server>) -> Option<&str> {
+        server.map(Server::as_str)
+    }
+}
