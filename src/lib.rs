@@ -74,14 +74,15 @@
 //! # Order
 //!
 //! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too);
-//! authentication; the gate; content trust; the service. Compression belongs outside of the gate, decompression of requests nowhere:
+//! authentication; the binding of ids (`layer::binding`); the gate; content trust; the service. Compression belongs outside of the gate, decompression of requests nowhere:
 //! a compressed body is refused.
 //!
 //! # Features
 //!
 //! None is on by default, and turning one on changes no decision.
 //!
-//! - `content-trust`: the memory of sessions, and the layer that keeps it. Costs hmac, sha2, getrandom.
+//! - `content-trust`: the memory of sessions, the layer that keeps it, and the one that binds ids of sessions and tasks to
+//!   their principal. Costs base64, hmac, sha2, getrandom.
 //! - `digest`: keyed digests of argument values in audit events. Costs hmac, sha2, getrandom.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
 //! - `full`: all of them.
@@ -92,6 +93,7 @@
 )]
 
 pub mod answer;
+pub mod binding;
 pub mod http;
 mod identity;
 pub mod json;

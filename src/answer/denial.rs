@@ -7,6 +7,7 @@ use std::sync::Arc;
 use http::StatusCode;
 
 use super::UpstreamFault;
+use crate::binding::UnboundRequest;
 use crate::http::{BodyFault, HeadFault};
 use crate::json;
 use crate::message::{self, Call, Era, HeaderMismatch, Inspection, Message, MessageKind};
@@ -33,6 +34,8 @@ struct Inner {
 pub enum DenialKind {
     /// Another message of the same batch was refused.
     Batch,
+    /// The ids that it names, or nobody to whom they could belong.
+    Binding(UnboundRequest),
     /// The body did not arrive.
     Body(BodyFault),
     /// The request's head.
@@ -154,6 +157,7 @@ impl Denial {
     pub fn reason(&self) -> &'static str {
         match &self.0.kind {
             DenialKind::Batch => "batch.refused",
+            DenialKind::Binding(unbound) => unbound.reason(),
             DenialKind::Body(fault) => fault.reason(),
             DenialKind::Head(fault) => fault.reason(),
             DenialKind::Header(mismatch) => mismatch.reason(),
@@ -169,6 +173,9 @@ impl Denial {
     #[must_use]
     pub fn status(&self) -> StatusCode {
         match &self.0.kind {
+            DenialKind::Binding(UnboundRequest::SessionUnknown(_)) => StatusCode::NOT_FOUND,
+            DenialKind::Binding(UnboundRequest::SessionMissing) => StatusCode::BAD_REQUEST,
+            DenialKind::Binding(_) => StatusCode::FORBIDDEN,
             DenialKind::Body(BodyFault::BudgetExhausted) => StatusCode::SERVICE_UNAVAILABLE,
             DenialKind::Body(BodyFault::Failed) => StatusCode::BAD_REQUEST,
             DenialKind::Body(BodyFault::TimedOut) => StatusCode::REQUEST_TIMEOUT,
@@ -188,12 +195,16 @@ impl Denial {
     #[must_use]
     pub fn code(&self) -> i32 {
         match &self.0.kind {
+            DenialKind::Binding(UnboundRequest::SessionMissing) => -32600,
+            DenialKind::Binding(UnboundRequest::TaskList) => -32601,
+            DenialKind::Binding(UnboundRequest::TaskUnknown(_)) => -32602,
             DenialKind::Header(_) => -32020,
             DenialKind::Json(error) if !error.fault().is_ambiguity() => -32700,
             DenialKind::Json(_) | DenialKind::Message(_) => -32600,
             DenialKind::Policy(Denied::ArgumentNotUnicode { .. })
             | DenialKind::Trust(TrustFault::ConversationAmbiguous) => -32600,
             DenialKind::Batch
+            | DenialKind::Binding(UnboundRequest::PrincipalMissing | UnboundRequest::SessionUnknown(_))
             | DenialKind::Body(_)
             | DenialKind::Head(_)
             | DenialKind::Policy(_)
@@ -238,6 +249,7 @@ impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.kind {
             DenialKind::Batch => f.write_str("another message of the batch was refused"),
+            DenialKind::Binding(unbound) => unbound.fmt(f),
             DenialKind::Body(fault) => fault.fmt(f),
             DenialKind::Head(fault) => fault.fmt(f),
             DenialKind::Header(mismatch) => mismatch.fmt(f),

@@ -6,6 +6,7 @@
 //! | what was refused | answer |
 //! |---|---|
 //! | a notification, or an MCP call without an id | 202, no body |
+//! | a session that is not the caller's | 404, JSON-RPC error |
 //! | headers that mirror the body and contradict it | 400, code -32020 |
 //! | a message with an id, of a client that announced the streamable transport | 200, JSON-RPC error with that id |
 //! | a message with an id, of any other client | 403, or the status below, with the same body |

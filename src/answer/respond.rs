@@ -8,6 +8,7 @@ use http::{Response, StatusCode};
 use serde::Serialize;
 
 use super::denial::{Addressee, Denial, DenialKind, Subject};
+use crate::binding::UnboundRequest;
 use crate::http::BodyFault;
 use crate::message::Era;
 use crate::trust::TrustFault;
@@ -52,7 +53,10 @@ pub struct Negotiate;
 
 impl RespondToDenial for Negotiate {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
-        let in_band = denial.is_streamable() && !matches!(denial.kind(), DenialKind::Header(_));
+        // By the status of these two clients know what to do.
+        let by_status =
+            matches!(denial.kind(), DenialKind::Binding(UnboundRequest::SessionUnknown(_)) | DenialKind::Header(_));
+        let in_band = denial.is_streamable() && !by_status;
         json_rpc_error(denial, in_band)
     }
 }

@@ -112,6 +112,20 @@ impl Context {
         Ok(context)
     }
 
+    /// The context of the same request now that its body and its head are changed. What is to be done with the
+    /// response stays.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn reread(&self, head: &mut Parts, bytes: &Bytes) -> Result<Self, ReadError> {
+        let Inner { reading, hold, .. } = &*self.inner;
+        let mirror = Mirror::read(&head.headers).map_err(ReadError::Mirror)?;
+        let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
+        let (reading, method, uri) = (reading.clone(), head.method.clone(), head.uri.clone());
+        let inner = Arc::new(Inner { inspection, reading, method, uri, mirror, hold: hold.clone() });
+        let context = Self { inner, plan: self.plan.clone(), found: self.found.clone() };
+        head.extensions.insert(context.clone());
+        Ok(context)
+    }
+
     pub(crate) fn plan(&self) -> Option<&Arc<Plan>> {
         self.plan.as_ref()
     }

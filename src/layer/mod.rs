@@ -2,6 +2,9 @@
 
 pub mod argument_allowlist;
 #[cfg(feature = "content-trust")]
+#[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
+pub mod binding;
+#[cfg(feature = "content-trust")]
 pub mod content_trust;
 mod exchange;
 mod join;

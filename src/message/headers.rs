@@ -131,6 +131,18 @@ impl Mirror {
         Ok(())
     }
 
+    /// Corrects the name that a head mirrors, if it does, now that the body has another one.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn correct_name(headers: &mut HeaderMap, name: &str) {
+        let plain = name.bytes().all(|byte| matches!(byte, b' '..=b'~')) && name.trim() == name;
+        let looks_encoded = name.starts_with("=?base64?") && name.ends_with("?=");
+        let encoded = || format!("=?base64?{}?=", base64(name.as_bytes()));
+        let value = if plain && !looks_encoded { HeaderValue::from_str(name) } else { encoded().try_into() };
+        if let (Some(header), Ok(value)) = (headers.get_mut(&NAME), value) {
+            *header = value;
+        }
+    }
+
     /// The revision that the head names.
     pub(crate) fn revision(&self) -> Option<Revision> {
         let version = self.version.as_ref()?;

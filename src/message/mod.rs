@@ -14,6 +14,8 @@ mod plain;
 mod read;
 mod revision;
 mod salvage;
+#[cfg(feature = "content-trust")]
+mod tasks;
 mod view;
 
 pub use self::dialect::{Batches, Dialect, DialectRules, Name, Target, ToolArguments};
@@ -29,6 +31,8 @@ pub use self::revision::{Era, Revision};
 pub use self::view::{Call, Message, MessageKind};
 
 pub(crate) use self::salvage::IdSalvage;
+#[cfg(feature = "content-trust")]
+pub(crate) use self::tasks::{TaskMentions, TaskPlace};
 
 #[cfg(test)]
 mod tests;

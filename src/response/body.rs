@@ -11,7 +11,7 @@ use pin_project_lite::pin_project;
 use super::edit::is_the_very;
 use super::events::{Event, Splitter, TooLong};
 use super::ingest::{Carrier, Markings, Unmarked};
-use super::plan::{ListRule, Stages, Watch};
+use super::plan::{Stages, Watch};
 use crate::answer::{DenialKind, TrustFault, UpstreamFault};
 use crate::http::{BodyFault, BufferBudget, Reservation};
 
@@ -126,7 +126,7 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
             None if grown(this.held, this.splitter.held()) => Step::Starved,
             None => self.fail(None, DenialKind::Body(BodyFault::BudgetExhausted)),
             Some(Err(TooLong)) => self.fail(None, DenialKind::Upstream(UpstreamFault::TooLarge)),
-            Some(Ok(event)) => match handed_on(&event, *this.watch, &this.stages.lists) {
+            Some(Ok(event)) => match handed_on(&event, *this.watch, this.stages) {
                 Some(bytes) => self.mark(&event, bytes),
                 None => self.fail(Some(&event), DenialKind::Upstream(UpstreamFault::InvalidAnswer)),
             },
@@ -174,15 +174,20 @@ fn grown(held: &mut Option<Reservation>, bytes: usize) -> bool {
 }
 
 /// An event as it may be handed on; `None` if it cannot be read.
-fn handed_on(event: &Event, watch: Watch, rules: &[ListRule]) -> Option<Bytes> {
+fn handed_on(event: &Event, watch: Watch, stages: &Stages) -> Option<Bytes> {
     // Without a bracket there is no message in it, however it is read: a sign of life, or the place to post to.
-    if rules.is_empty() || !event.has_json() {
+    if stages.change_nothing() || !event.has_json() {
         return Some(event.raw().clone());
     }
-    let Some(data) = event.data().filter(|data| !data.is_empty()) else { return Some(event.with_data(&[b""])) };
-    let pieces = watch.apply(&data, rules, true).ok()?;
+    // What hides from clients that follow the standard matters where something must not be seen.
+    let conceals = !stages.lists.is_empty();
+    let data = event.data().filter(|data| !data.is_empty());
+    let Some(data) = data else {
+        return Some(if conceals { event.with_data(&[b""]) } else { event.raw().clone() });
+    };
+    let pieces = stages.apply(watch, &data, true).ok()?;
     match &pieces[..] {
-        [same] if is_the_very(same, &data) && !event.hides_json() => Some(event.raw().clone()),
+        [same] if is_the_very(same, &data) && !(conceals && event.hides_json()) => Some(event.raw().clone()),
         pieces => Some(event.with_data(pieces)),
     }
 }

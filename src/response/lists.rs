@@ -70,6 +70,7 @@ pub(crate) struct Entry<'a> {
 
 /// Why nobody can say what a text lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nothing is bound"))]
 pub(crate) enum Unreadable {
     /// Lenient readers take a member's name for another one.
     AmbiguousKey,
@@ -84,6 +85,8 @@ pub(crate) enum Unreadable {
     ResultArray,
     /// A result stands beside an error or a method.
     TwoOutcomes,
+    /// An id that cannot be bound to the caller.
+    Unbindable,
 }
 
 impl From<json::Error> for Unreadable {
@@ -102,6 +105,7 @@ impl fmt::Display for Unreadable {
             Self::NotAMessage => f.write_str("neither a message nor a batch"),
             Self::ResultArray => f.write_str("a result that is an array"),
             Self::TwoOutcomes => f.write_str("a result beside an error or a method"),
+            Self::Unbindable => f.write_str("an id that cannot be bound"),
         }
     }
 }

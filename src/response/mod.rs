@@ -11,11 +11,19 @@ mod gather;
 mod ingest;
 mod lists;
 mod plan;
+#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nobody changes a response"))]
+mod rewrite;
 
 pub(crate) use self::body::{EventBody, Failure};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::edit::Edits;
 pub(crate) use self::edit::is_the_very;
 pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::ingest::{Carrier, Markings};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::ingest::{Ingest, Marking, Unmarked};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::lists::Unreadable;
 pub(crate) use self::plan::{ListRule, Plan, Stage, Stages, Watch};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::rewrite::Rewrite;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::ingest::{Ingest, Ingests};
 use super::lists::{Asked, Entry, ListKind, Unreadable, filter};
+use super::rewrite::{Rewrite, Rewrites};
 use crate::identity::{Roles, Server};
 use crate::message::{Era, Inspection, Message};
 use crate::policy::{Listed, Policy};
@@ -39,6 +40,8 @@ pub(crate) struct Stages {
     pub(crate) lists: Vec<ListRule>,
     /// What comes is looked at before it goes.
     pub(crate) ingests: Ingests,
+    /// What comes is changed before it goes.
+    pub(crate) rewrites: Rewrites,
 }
 
 /// One of them.
@@ -46,6 +49,7 @@ pub(crate) struct Stages {
 pub(crate) enum Stage {
     Ingest(Arc<dyn Ingest>),
     List(ListRule),
+    Rewrite(Arc<dyn Rewrite>),
 }
 
 impl Stages {
@@ -59,7 +63,29 @@ impl Stages {
         match stage {
             Stage::Ingest(ingest) => self.ingests.push(ingest),
             Stage::List(rule) => self.lists.push(rule),
+            Stage::Rewrite(rewrite) => self.rewrites.push(rewrite),
         }
+    }
+
+    /// Whether nothing is done.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.change_nothing() && self.ingests.is_empty()
+    }
+
+    /// Whether messages are handed on as they come.
+    pub(crate) fn change_nothing(&self) -> bool {
+        self.lists.is_empty() && self.rewrites.is_empty()
+    }
+
+    /// Whether an answer in JSON has to be held.
+    pub(crate) fn hold_answers(&self) -> bool {
+        !self.lists.is_empty() || !self.ingests.is_empty() || self.rewrites.hold_answers()
+    }
+
+    /// A message as it may be handed on, alone or as one of a stream.
+    pub(crate) fn apply(&self, watch: Watch, message: &Bytes, streamed: bool) -> Result<Vec<Bytes>, Unreadable> {
+        let message = self.rewrites.apply(message)?;
+        if self.lists.is_empty() { Ok(vec![message]) } else { watch.apply(&message, &self.lists, streamed) }
     }
 }
 
@@ -137,7 +163,7 @@ impl Watch {
     }
 
     /// A message as it may be handed on, alone or as one of a stream.
-    pub(crate) fn apply(self, text: &Bytes, rules: &[ListRule], streamed: bool) -> Result<Vec<Bytes>, Unreadable> {
+    fn apply(self, text: &Bytes, rules: &[ListRule], streamed: bool) -> Result<Vec<Bytes>, Unreadable> {
         let asked = match self {
             Self::List { kind, modern } => Asked { list: Some(kind), modern, streamed },
             Self::Answers | Self::Nothing | Self::Shapes => Asked { streamed, ..Asked::default() },

@@ -10,6 +10,8 @@
 
 mod answers;
 mod attack;
+#[cfg(feature = "content-trust")]
+mod binding;
 mod bodies;
 mod borders;
 #[cfg(feature = "content-trust")]

@@ -112,14 +112,14 @@ impl Front {
         if let Some(Err(mismatch)) = trailers.map(Mirror::check_trailers) {
             return refuse(head, DenialKind::Header(mismatch));
         }
-        Context::of(head, bytes, hold.as_ref(), reading, self.place).or_else(|error| {
-            let kind = match error {
-                ReadError::Json(error) => DenialKind::Json(error),
-                ReadError::Message(fault) => DenialKind::Message(fault),
-                ReadError::Mirror(mismatch) => DenialKind::Header(mismatch),
-            };
-            refuse(head, kind)
-        })
+        Context::of(head, bytes, hold.as_ref(), reading, self.place).or_else(|error| refuse(head, error.into()))
+    }
+
+    /// Reads a body anew that this layer has changed.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn reread(&self, context: &Context, head: &mut Parts, bytes: &Bytes) -> Result<Context, Denial> {
+        let read = context.reread(head, bytes);
+        read.map_err(|error| self.refuse(head, error.into(), IdSalvage::of(bytes)))
     }
 
     /// The plan for the response to a request without a body.
@@ -165,6 +165,16 @@ impl Front {
             Protocol::Grpc => "POST",
             Protocol::JsonRpc(_) if self.is_mcp() => "DELETE, GET, OPTIONS, POST",
             Protocol::JsonRpc(_) => "OPTIONS, POST",
+        }
+    }
+}
+
+impl From<ReadError> for DenialKind {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Json(error) => Self::Json(error),
+            ReadError::Message(fault) => Self::Message(fault),
+            ReadError::Mirror(mismatch) => Self::Header(mismatch),
         }
     }
 }

@@ -61,26 +61,33 @@ impl Front {
     /// Looks at the head of a response: most are handed on as they are.
     pub(super) fn pass<G: Guard, R: Body<Data = Bytes>>(
         guard: &Arc<G>,
-        response: Response<R>,
+        mut response: Response<R>,
         passage: &Passage,
     ) -> Passed<R> {
         let front = guard.front();
+        let stages = passage.work.take();
+        if stages.rewrites.head(response.headers_mut()).is_err() {
+            return front.refuse_passed(response, passage);
+        }
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
         if switches && !passage.permits_switch(response.headers().get(UPGRADE)) {
-            let kind = DenialKind::Upstream(UpstreamFault::SwitchedProtocols);
-            let denial = front.refuse_response(&passage.requester, kind);
-            return Passed::Done(front.answer(&denial).map(ResponseBody::answer));
+            return front.refuse_switch(passage);
         }
-        if switches || response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream() {
+        let empty = response.status() == StatusCode::NO_CONTENT || response.body().is_end_stream();
+        if switches || empty || stages.is_empty() {
             return Passed::Done(response.map(ResponseBody::inner));
         }
-        let stages = passage.work.take();
         let media = Media::of(response.headers());
-        match (stages.lists.is_empty(), stages.ingests.is_empty()) {
-            (true, true) => Passed::Done(response.map(ResponseBody::inner)),
-            (true, false) => Self::look_at(guard, response, media, passage, stages),
-            (false, _) => Self::filter(guard, response, media, passage, stages),
+        match stages.lists.is_empty() {
+            true => Self::look_at(guard, response, media, passage, stages),
+            false => Self::filter(guard, response, media, passage, stages),
         }
+    }
+
+    fn refuse_switch<R>(&self, passage: &Passage) -> Passed<R> {
+        let kind = DenialKind::Upstream(UpstreamFault::SwitchedProtocols);
+        let denial = self.refuse_response(&passage.requester, kind);
+        Passed::Done(self.answer(&denial).map(ResponseBody::answer))
     }
 
     /// A list, which must be one.
@@ -107,7 +114,7 @@ impl Front {
         }
     }
 
-    /// Something else, which is handed on as it is once it has been looked at.
+    /// Something else, which is handed on once it has been looked at.
     fn look_at<G: Guard, R: Body<Data = Bytes>>(
         guard: &Arc<G>,
         response: Response<R>,
@@ -127,6 +134,10 @@ impl Front {
             }
             _ if coded => Passed::Mark(stages.ingests.unseen(), response.map(ResponseBody::inner)),
             Media::Events => Passed::Done(Self::events(guard, response, passage, stages)),
+            Media::Absent | Media::Other if stages.ingests.is_empty() => {
+                Passed::Done(response.map(ResponseBody::inner))
+            }
+            Media::Json if !stages.hold_answers() => Passed::Done(response.map(ResponseBody::inner)),
             Media::Absent | Media::Json | Media::Other => front.gather(response, front.max_list_bytes, media, stages),
         }
     }
@@ -166,6 +177,8 @@ impl Front {
         let front = guard.front();
         if !stages.lists.is_empty() {
             make_private(response.headers_mut());
+        }
+        if !stages.change_nothing() {
             forget_bytes(response.headers_mut());
         }
         // It may end early.
@@ -200,8 +213,8 @@ impl Front {
         };
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
+            Media::Json => stages.apply(passage.watch, &bytes, false),
             _ if stages.lists.is_empty() => Ok(vec![bytes.clone()]),
-            Media::Json => passage.watch.apply(&bytes, &stages.lists, false),
             Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
         };
         let Ok(pieces) = pieces else { return refused(head, INVALID) };

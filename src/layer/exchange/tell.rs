@@ -6,6 +6,8 @@ use super::front::Front;
 use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, is_streamable};
 use crate::identity::{Roles, Server};
 use crate::message::{Era, Message};
+#[cfg(feature = "content-trust")]
+use crate::message::{Inspection, MessageKind};
 use crate::observe::{DecisionEvent, Outcome};
 
 /// Who calls whom.
@@ -37,6 +39,31 @@ impl Front {
         let addressee = id.map_or(Addressee::Unknown, |id| Addressee::Id(id.into()));
         let denial = Denial::new(kind, addressee, caller.client());
         self.tell(&caller, None, Outcome::Deny, Some(&denial));
+        denial
+    }
+
+    /// Refuses a body, for the sake of one of its messages or as a whole.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn refuse_body(
+        &self,
+        head: &Parts,
+        inspection: &Inspection,
+        at: Option<usize>,
+        kind: DenialKind,
+    ) -> Denial {
+        let caller = self.caller(head, inspection.era());
+        let requests = inspection.messages().filter(|message| message.kind() == MessageKind::Request);
+        let refused = |message: Message<'_>| at.is_none_or(|at| message.position() == at);
+        let mut ids = requests.filter_map(|message| Some((Box::from(message.id()?), refused(message)))).peekable();
+        let addressee = match ids.peek() {
+            None if at.is_some() => Addressee::Nobody,
+            // What concerns all of it is told all the same.
+            None => Addressee::Unknown,
+            Some(_) if inspection.is_batch() => Addressee::Batch(ids.collect()),
+            Some((id, _)) => Addressee::Id(Box::clone(id)),
+        };
+        let denial = Denial::new(kind, addressee, caller.client());
+        self.tell(&caller, inspection.messages().nth(at.unwrap_or(0)), Outcome::Deny, Some(&denial));
         denial
     }
 

@@ -1,0 +1,172 @@
+//! The ids of one exchange: the server's own, and how its client knows them.
+
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{HeaderName, HeaderValue};
+
+use crate::binding::{Binder, BindingFault, UnboundRequest, VerifiedSession};
+use crate::message::{TaskMentions, TaskPlace};
+use crate::response::{Edits, Rewrite, Unreadable};
+
+pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The ids of one exchange.
+pub(super) struct BoundIds {
+    binder: Binder,
+    /// The session, and the header that named it.
+    session: Option<(VerifiedSession, HeaderValue)>,
+    tasks: Vec<NamedTask>,
+    /// The answer may name tasks.
+    pub(super) holds_answers: bool,
+}
+
+/// A task that the request named.
+struct NamedTask {
+    place: TaskPlace,
+    own: Box<str>,
+    presented: Box<str>,
+}
+
+/// What is expected where a client names a task.
+enum Expected {
+    /// A bound id.
+    Bound,
+    /// An id of the client's own, or a bound one.
+    Either,
+    /// An id of the client's own, or none.
+    Own,
+}
+
+impl Expected {
+    /// Clients run tasks for servers too (2025-11-25), with ids of their own.
+    fn of(method: Option<&str>, place: TaskPlace) -> Self {
+        match (method, place) {
+            (Some(method), TaskPlace::Params) if method.starts_with("tasks/") => Self::Bound,
+            (Some("subscriptions/listen"), TaskPlace::Filter) => Self::Bound,
+            (Some(method), TaskPlace::RelatedParams) if !method.starts_with("notifications/") => Self::Bound,
+            (Some(_), TaskPlace::RelatedParams) | (None, TaskPlace::RelatedResult) => Self::Either,
+            (Some(_) | None, _) => Self::Own,
+        }
+    }
+}
+
+impl BoundIds {
+    pub(super) fn new(binder: Binder, session: Option<(VerifiedSession, HeaderValue)>) -> Self {
+        Self { binder, session, tasks: Vec::new(), holds_answers: false }
+    }
+
+    /// The server's id of the task that the request named in a place.
+    pub(super) fn replaced(&self, place: TaskPlace) -> Option<&str> {
+        self.tasks.iter().find(|task| task.place == place).map(|task| &*task.own)
+    }
+
+    /// What changes in a body so that it has the server's own ids; else which message names a task that is not the
+    /// caller's.
+    pub(super) fn unbind_tasks(&mut self, body: &Bytes) -> Result<Edits, (usize, UnboundRequest)> {
+        let mut edits = Edits::new();
+        if !TaskMentions::may_be_in(body) {
+            return Ok(edits);
+        }
+        let unknown = |at: usize| move |fault| (at, UnboundRequest::TaskUnknown(fault));
+        let messages = TaskMentions::read(body).map_err(|_| unknown(0)(BindingFault::Malformed))?;
+        for (at, message) in messages.iter().enumerate() {
+            if message.ambiguous {
+                return Err(unknown(at)(BindingFault::Malformed));
+            }
+            for (place, text) in &message.mentions {
+                let expected = Expected::of(message.method.as_deref(), *place);
+                if matches!(expected, Expected::Own) {
+                    continue;
+                }
+                let text = text.ok_or(unknown(at)(BindingFault::Malformed))?;
+                let presented = text.decode(body).map_err(|_| unknown(at)(BindingFault::Malformed))?;
+                let Some(own) = self.unbind_task(&presented, &expected).map_err(unknown(at))? else { continue };
+                edits.replace(text.span().start()..text.span().end(), quoted(&own));
+                self.tasks.push(NamedTask { place: *place, own, presented: (*presented).into() });
+            }
+        }
+        Ok(edits)
+    }
+
+    /// The server's own id, where that is to be put.
+    fn unbind_task(&self, presented: &str, expected: &Expected) -> Result<Option<Box<str>>, BindingFault> {
+        match (expected, self.binder.verify_task(presented)) {
+            (Expected::Own, _) | (Expected::Either, Err(BindingFault::Malformed)) => Ok(None),
+            (Expected::Bound | Expected::Either, verified) => verified.map(|task| Some(task.id().into())),
+        }
+    }
+
+    /// The id that the client knows a task by: that which it sent, should it be bound anew with another key.
+    fn bind_task(&self, own: &str) -> Result<Box<str>, Unreadable> {
+        match self.tasks.iter().find(|task| *task.own == *own) {
+            Some(task) => Ok(task.presented.clone()),
+            None => self.binder.bind_task(own).map(Into::into).map_err(|_| Unreadable::Unbindable),
+        }
+    }
+
+    /// The id that the client knows a session by. One that it knows already keeps its time: no echo makes it younger.
+    fn bind_session(&self, own: &HeaderValue) -> Result<HeaderValue, Unreadable> {
+        let own = own.to_str().map_err(|_| Unreadable::Unbindable)?;
+        match &self.session {
+            Some((session, presented)) if session.id() == own => Ok(presented.clone()),
+            Some(_) | None => {
+                let bound = self.binder.bind_session(own, SystemTime::now());
+                bound.ok().and_then(|bound| bound.try_into().ok()).ok_or(Unreadable::Unbindable)
+            }
+        }
+    }
+}
+
+impl Rewrite for BoundIds {
+    fn head(&self, headers: &mut HeaderMap) -> Result<(), Unreadable> {
+        let mut values = headers.get_all(&SESSION).iter();
+        let bound = match (values.next(), values.next()) {
+            (None, _) => return Ok(()),
+            (Some(own), None) => self.bind_session(own),
+            (Some(_), Some(_)) => Err(Unreadable::Unbindable),
+        };
+        headers.remove(&SESSION);
+        headers.insert(&SESSION, bound?);
+        Ok(())
+    }
+
+    fn edits(&self, message: &Bytes) -> Result<Edits, Unreadable> {
+        let mut edits = Edits::new();
+        if !TaskMentions::may_be_in(message) {
+            return Ok(edits);
+        }
+        for found in TaskMentions::read(message)? {
+            for (place, text) in &found.mentions {
+                if let Some(text) = text.filter(|_| is_of_server(found.method.as_deref(), *place)) {
+                    let own = text.decode(message).map_err(|_| Unreadable::Unbindable)?;
+                    edits.replace(text.span().start()..text.span().end(), quoted(&self.bind_task(&own)?));
+                }
+            }
+        }
+        Ok(edits)
+    }
+
+    fn holds_answers(&self) -> bool {
+        self.holds_answers
+    }
+}
+
+/// Whether a task that a server names is its own: of the client's own it says what it wants of them, by a request.
+fn is_of_server(method: Option<&str>, place: TaskPlace) -> bool {
+    match (method, place) {
+        (Some(method), TaskPlace::Params) => method.starts_with("notifications/tasks"),
+        // A subscription is confirmed by its filter.
+        (Some(_), TaskPlace::RelatedParams | TaskPlace::Filter) => true,
+        (None, TaskPlace::RelatedResult | TaskPlace::Result | TaskPlace::ResultTask) => true,
+        (Some(_) | None, _) => false,
+    }
+}
+
+/// What stands between the quotes of a string.
+fn quoted(text: &str) -> Bytes {
+    let string = serde_json::to_string(text).unwrap_or_default();
+    let inner = string.get(1..string.len().saturating_sub(1)).unwrap_or_default();
+    Bytes::copy_from_slice(inner.as_bytes())
+}

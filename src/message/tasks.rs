@@ -1,0 +1,232 @@
+//! Where messages name tasks.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+
+use crate::json::{self, Kind, Reader, Text, folds_onto};
+
+const RELATED: &str = "io.modelcontextprotocol/related-task";
+const TASK_ID: &str = "taskId";
+
+/// A place in which a message names a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TaskPlace {
+    /// `params.notifications.taskIds`.
+    Filter,
+    /// `params.taskId`.
+    Params,
+    /// `params._meta`: the task that a message has to do with.
+    RelatedParams,
+    /// `result._meta`, also that of the result of a task within.
+    RelatedResult,
+    /// `result.taskId`, beside a status.
+    Result,
+    /// `result.task.taskId`.
+    ResultTask,
+}
+
+/// The tasks that one message names.
+#[derive(Debug, Default)]
+pub(crate) struct TaskMentions<'a> {
+    pub(crate) method: Option<Cow<'a, str>>,
+    /// None where it is not a string that names it.
+    pub(crate) mentions: Vec<(TaskPlace, Option<Text>)>,
+    /// Something resembles what matters, and lenient readers take it for that.
+    pub(crate) ambiguous: bool,
+}
+
+impl<'a> TaskMentions<'a> {
+    /// Whether a text may name a task at all: nearly none does, and those need not be read.
+    pub(crate) fn may_be_in(text: &[u8]) -> bool {
+        // An escape may hide a letter.
+        [&b"taskId"[..], b"/related-task", b"\\u"].iter().any(|sign| memmem::find(text, sign).is_some())
+    }
+
+    /// Reads a message, or each of a batch.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON, or one name is there twice where it matters.
+    pub(crate) fn read(text: &'a [u8]) -> Result<Vec<Self>, json::Error> {
+        let mut reader = Read { text, reader: Reader::tolerant(text)?, found: Self::default(), status: false };
+        let mut messages = Vec::new();
+        if reader.reader.kind()? == Kind::Array {
+            reader.reader.open_array()?;
+            while reader.reader.element()? {
+                messages.push(reader.message()?);
+            }
+        } else {
+            messages.push(reader.message()?);
+        }
+        reader.reader.end()?;
+        Ok(messages)
+    }
+}
+
+struct Read<'a> {
+    text: &'a [u8],
+    reader: Reader<'a, true>,
+    found: TaskMentions<'a>,
+    /// The result has a status, as every task has.
+    status: bool,
+}
+
+impl<'a> Read<'a> {
+    fn message(&mut self) -> Result<TaskMentions<'a>, json::Error> {
+        self.status = false;
+        self.members(&mut |read, name| match name {
+            "method" => {
+                let method = read.reader.value()?.as_text();
+                read.found.method = method.and_then(|method| method.decode(read.text).ok());
+                Ok(())
+            }
+            "params" => read.params(),
+            "result" => read.result(),
+            _ => read.reader.value().map(drop),
+        })?;
+        let mut found = std::mem::take(&mut self.found);
+        if !self.status {
+            found.mentions.retain(|(place, _)| *place != TaskPlace::Result);
+        }
+        Ok(found)
+    }
+
+    fn params(&mut self) -> Result<(), json::Error> {
+        self.members(&mut |read, name| match name {
+            TASK_ID => read.mention(TaskPlace::Params),
+            "_meta" => read.meta(TaskPlace::RelatedParams),
+            "notifications" => read.members(&mut |read, name| match name {
+                "taskIds" => read.elements(TaskPlace::Filter),
+                _ => read.reader.value().map(drop),
+            }),
+            _ => read.reader.value().map(drop),
+        })
+    }
+
+    fn result(&mut self) -> Result<(), json::Error> {
+        self.members(&mut |read, name| match name {
+            TASK_ID => read.mention(TaskPlace::Result),
+            "_meta" => read.meta(TaskPlace::RelatedResult),
+            "status" => {
+                read.status |= read.reader.value()?.kind == Kind::String;
+                Ok(())
+            }
+            "task" => read.members(&mut |read, name| match name {
+                TASK_ID => read.mention(TaskPlace::ResultTask),
+                _ => read.reader.value().map(drop),
+            }),
+            // What a task has come to.
+            "result" => read.members(&mut |read, name| match name {
+                "_meta" => read.meta(TaskPlace::RelatedResult),
+                _ => read.reader.value().map(drop),
+            }),
+            _ => read.reader.value().map(drop),
+        })
+    }
+
+    fn meta(&mut self, place: TaskPlace) -> Result<(), json::Error> {
+        self.members(&mut |read, name| match name {
+            RELATED => read.related(place),
+            _ => {
+                read.found.ambiguous |= folds_onto(name, RELATED);
+                read.reader.value().map(drop)
+            }
+        })
+    }
+
+    fn related(&mut self, place: TaskPlace) -> Result<(), json::Error> {
+        // Some readers take the items of an array for the members of an object.
+        self.found.ambiguous |= !matches!(self.reader.kind()?, Kind::Null | Kind::Object);
+        self.members(&mut |read, name| match name {
+            TASK_ID => read.mention(place),
+            _ => {
+                read.found.ambiguous |= folds_onto(name, TASK_ID);
+                read.reader.value().map(drop)
+            }
+        })
+    }
+
+    /// Reads each member of an object with its name; of anything else nothing.
+    fn members(&mut self, each: &mut dyn FnMut(&mut Self, &str) -> Result<(), json::Error>) -> Result<(), json::Error> {
+        if self.reader.kind()? != Kind::Object {
+            return self.reader.value().map(drop);
+        }
+        self.reader.open_object()?;
+        while let Some(key) = self.reader.key()? {
+            // The reader refuses names with lone surrogates.
+            let name = key.decode(self.text).unwrap_or_default();
+            each(self, &name)?;
+        }
+        Ok(())
+    }
+
+    fn elements(&mut self, place: TaskPlace) -> Result<(), json::Error> {
+        if self.reader.kind()? != Kind::Array {
+            return self.reader.value().map(drop);
+        }
+        self.reader.open_array()?;
+        while self.reader.element()? {
+            self.mention(place)?;
+        }
+        Ok(())
+    }
+
+    fn mention(&mut self, place: TaskPlace) -> Result<(), json::Error> {
+        let text = self.reader.value()?.as_text();
+        self.found.mentions.push((place, text));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(TaskPlace, String)> {
+        let messages = TaskMentions::read(text.as_bytes()).unwrap();
+        let mentions = messages.iter().flat_map(|message| &message.mentions);
+        let id = |id: &Option<Text>| id.map_or("?".into(), |id| id.decode(text.as_bytes()).unwrap()).into_owned();
+        mentions.map(|(place, named)| (*place, id(named))).collect()
+    }
+
+    #[test]
+    fn tasks_are_named_in_their_places_only() {
+        use TaskPlace::*;
+        let related = r#"{"a":1,"io.modelcontextprotocol/related-task":{"taskId":"R"}}"#;
+        let nested =
+            format!(r#"{{"taskId":"T","status":"completed","result":{{"_meta":{related}}},"_meta":{related}}}"#);
+        let (r, t) = (|place| (place, "R".to_owned()), |place| (place, "T".to_owned()));
+        for (text, expected) in [
+            (r#"{"params":{"taskId":"T"},"method":"tasks/get"}"#.to_owned(), vec![t(Params)]),
+            (r#"{"params":{"notifications":{"taskIds":["T","T"],"x":[]}}}"#.to_owned(), vec![t(Filter), t(Filter)]),
+            (format!(r#"{{"params":{{"_meta":{related}}}}}"#), vec![r(RelatedParams)]),
+            (format!(r#"{{"result":{nested}}}"#), vec![t(Result), r(RelatedResult), r(RelatedResult)]),
+            (r#"{"result":{"taskId":"T"}}"#.to_owned(), vec![]),
+            (r#"{"result":{"task":{"taskId":"T"}}}"#.to_owned(), vec![t(ResultTask)]),
+            (r#"[{"result":{"task":{"task\u0049d":"T"}}},{}]"#.to_owned(), vec![t(ResultTask)]),
+            (r#"{"result":{"structuredContent":{"taskId":"T","status":"x"}}}"#.to_owned(), vec![]),
+            (r#"{"params":{"arguments":{"taskId":"T"}},"taskId":"T"}"#.to_owned(), vec![]),
+            (r#"{"params":[{"taskId":"T"}],"result":[]}"#.to_owned(), vec![]),
+            (r#"{"result":{"taskId":7,"status":"x","task":"T"}}"#.to_owned(), vec![(Result, "?".to_owned())]),
+        ] {
+            assert_eq!(found(&text), expected, "{text}");
+            assert!(expected.is_empty() || TaskMentions::may_be_in(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_resembles_a_name_is_told() {
+        for (meta, ambiguous) in [
+            (r#"{"io.modelcontextprotocol/related-task":{"taskId":"T","ttl":1}}"#, false),
+            (r#"{"io.modelcontextprotocol/related-task":{"TaskId":"T"}}"#, true),
+            (r#"{"io.modelcontextprotocol/Related-Task":{"taskId":"T"}}"#, true),
+            (r#"{"io.modelcontextprotocol/related-task":["T"]}"#, true),
+            (r#"{"io.modelcontextprotocol/related-task":null}"#, false),
+        ] {
+            let text = format!(r#"{{"params":{{"_meta":{meta}}}}}"#);
+            assert_eq!(TaskMentions::read(text.as_bytes()).unwrap()[0].ambiguous, ambiguous, "{meta}");
+        }
+        assert!(TaskMentions::read(br#"{"result":{"task":{"taskId":"a","taskId":"b"}}}"#).is_err());
+    }
+}
