@@ -16,6 +16,12 @@ impl SessionTaint {
         Self { before, assumed: false }
     }
 
+    /// What is known, and everything else.
+    pub(crate) fn assumed_beside(mut before: Taint) -> Self {
+        before.join(&Taint::assumed());
+        Self { before, assumed: true }
+    }
+
     pub(crate) fn assumed() -> Self {
         Self { before: Taint::assumed(), assumed: true }
     }
@@ -26,7 +32,7 @@ impl SessionTaint {
         self.before.facts.contains(Facts::OUTSIDE)
     }
 
-    /// Whether that is only assumed, since the store gave no answer.
+    /// Whether that is only assumed: the store gave no answer, or has forgotten what was before its start.
     #[must_use]
     pub fn is_assumed(&self) -> bool {
         self.assumed

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::{HeaderName, Method, Request};
 use http_body_util::Full;
+use tower::Layer;
+use tower_toolgate::binding::{Binder, BindingKey};
+use tower_toolgate::http::RequestBody;
+use tower_toolgate::layer::binding::BindingLayer;
 use tower_toolgate::layer::content_trust::{ContentTrustLayer, ConversationSource};
 use tower_toolgate::store::{MemoryTaintStore, TaintKey, TaintStore, Visit};
-use tower_toolgate::trust::{Classifier, ClassifierConfig, DeclaredServer, ServerTrust};
-use tower_toolgate::{HonestHost, Principal};
+use tower_toolgate::trust::{Classifier, ClassifierConfig, DeclaredServer, ServerTrust, SessionTaint};
+use tower_toolgate::{HonestHost, Principal, Server};
 
 use super::content_trust::*;
 use super::support::*;
@@ -101,9 +105,8 @@ fn sk_04_sk_05_names_of_conversations_launder_nothing_by_themselves() {
 #[test]
 fn sk_06_conversations_of_an_honest_host_do_not_touch_each_other() {
     let by_header = |name: &str, tool: &str| honest(call(tool)).with_header("x-openai-session", name);
-    let by_session = |name: &str, tool: &str| honest(call(tool)).with_header("mcp-session-id", name);
     let by_meta = |name: &str, tool: &str| in_meta(tool, &[&format!("{name:?}")]);
-    for request in [&by_header as &dyn Fn(&str, &str) -> _, &by_session, &by_meta] {
+    for request in [&by_header as &dyn Fn(&str, &str) -> _, &by_meta] {
         let layer = named(trust(&MemoryTaintStore::new(100)));
         assert!(is_sent(&layer, request("a", "scrape")));
         assert!(!is_sent(&layer, request("a", "remember")));
@@ -255,4 +258,48 @@ fn many_sessions_at_once_are_told_apart() {
             });
         }
     });
+}
+
+/// A call in a session of the transport that was minted at a time, through a layer that verifies it.
+fn in_session(layer: &Trust, id: &str, minted: SystemTime, tool: &str) -> Exchange {
+    let key = BindingKey::new([7; 32]).unwrap();
+    let request = honest(call(tool));
+    let principal = request.extensions().get::<Principal>().cloned();
+    let bound = Binder::new(&key, Some("kg"), principal.as_ref()).bind_session(id, minted).unwrap();
+    let request = request.with_header("mcp-session-id", &bound);
+    let binding = BindingLayer::new(key).with_server(Server::new("kg"));
+    through::<_, RequestBody<RequestBody<Full<Bytes>>>, _, _, _>(
+        |mock| binding.join(layer.clone()).layer(mock),
+        request,
+        json(RESULT),
+    )
+}
+
+#[test]
+fn sk_06_sk_07_sessions_of_the_transport_count_where_they_are_verified() {
+    let layer = named(trust(&MemoryTaintStore::new(100)));
+    let sent = |id, tool| in_session(&layer, id, SystemTime::now(), tool).seen.is_some();
+    assert!(sent("a", "scrape") && !sent("a", "remember") && sent("b", "remember"));
+    // Anybody can make up an id that nobody verifies: it is of the whole principal.
+    let made_up = |id: &str, tool| is_sent(&layer, honest(call(tool)).with_header("mcp-session-id", id));
+    assert!(made_up("c", "remember") && made_up("c", "scrape") && !made_up("d", "remember"));
+    assert!(!sent("b", "remember"));
+}
+
+#[test]
+fn sk_18_a_session_from_before_the_start_of_a_memory_that_forgets_is_taken_for_marked() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let layer = named(trust(&MemoryTaintStore::new(100))).with_clock(move || now);
+    let minted = |seconds: i64, tool: &str| {
+        let minted = UNIX_EPOCH + Duration::from_secs(now.checked_add_signed(seconds).unwrap());
+        in_session(&layer, &seconds.to_string(), minted, tool)
+    };
+    assert!(minted(0, "remember").seen.is_some());
+    assert_eq!(minted(-60, "remember").denial().reason(), "trust.tainted_sink");
+    // All else passes, as in a session that has received everything.
+    let exchange = minted(-60, "read");
+    let session = SessionTaint::of(&exchange.seen.as_ref().unwrap().head.extensions).unwrap();
+    assert!(session.is_tainted() && session.is_assumed());
+    // Principals start clean.
+    assert!(is_sent(&layer, call("remember")));
 }

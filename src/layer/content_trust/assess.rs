@@ -18,6 +18,8 @@ pub(super) struct Assessment {
     pub(super) checks: Vec<Checked>,
     /// It asks for tools.
     pub(super) lists_tools: bool,
+    /// The session is taken for one that has received everything.
+    pub(super) assumed: bool,
 }
 
 /// A rule that is about a call.
@@ -43,6 +45,15 @@ impl Assessment {
     /// Whether what the call brings back marks the session anyway.
     pub(super) fn is_marked(&self) -> bool {
         self.marks.contains(Facts::OUTSIDE)
+    }
+
+    /// Takes the session for one that has received everything, and marks it.
+    pub(super) fn assume(&mut self, cause: Cause) {
+        self.assumed = true;
+        self.marks |= Facts::OUTSIDE;
+        self.cause = Some(cause);
+        // Nothing needs to be known for a rule to apply.
+        self.checks.iter_mut().for_each(|check| check.known = Facts::NONE);
     }
 
     fn bring(&mut self, at: usize, verdict: Verdict<'_>) {

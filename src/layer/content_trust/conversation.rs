@@ -3,6 +3,7 @@
 use http::HeaderName;
 use http::request::Parts;
 
+use crate::binding::VerifiedSession;
 use crate::identity::{HonestHost, Principal};
 use crate::message::Inspection;
 use crate::store::{ConversationKey, TaintKey};
@@ -10,7 +11,6 @@ use crate::trust::TrustFault;
 
 /// What a name of a conversation may have in bytes.
 const MAX_NAME_BYTES: usize = 1024;
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// What names a conversation. Only hosts that are [honest](HonestHost) about it are believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub enum ConversationSource {
     Header(HeaderName),
     /// A member of `params._meta`, such as `openai/session`.
     Meta(Box<str>),
-    /// The `Mcp-Session-Id` of the transport. Many clients have a session for each call, or one for all
-    /// conversations: it is what the host makes of it.
+    /// The `Mcp-Session-Id` of the transport, if a [binding layer](crate::layer::binding) further out has verified it. Many
+    /// clients have a session for each call, or one for all conversations: it is what the host makes of it.
     SessionId,
 }
 
@@ -44,16 +44,23 @@ pub(super) fn key(
             names.push((source, name));
         }
     }
-    let mut mirrored = names.iter().filter(|(source, _)| *source != &ConversationSource::SessionId);
+    let mut mirrored = names.iter().filter(|(source, _)| **source != ConversationSource::SessionId);
     let first = mirrored.next();
     if mirrored.any(|(_, name)| first.is_some_and(|(_, first)| first != name)) {
         return Err(TrustFault::ConversationAmbiguous);
     }
-    Ok(names.first().map_or(key, |(source, name)| {
+    Ok(names.into_iter().next().map_or(key, |(_, name)| match name {
+        Named::Session(conversation) => key.with_conversation(conversation),
         // What a header and `_meta` say alike is one name.
-        let source = if *source == &ConversationSource::SessionId { "session" } else { "conversation" };
-        key.with_conversation(ConversationKey::of(source, name))
+        Named::Text(name) => key.with_conversation(ConversationKey::of("conversation", &name)),
     }))
+}
+
+/// How a conversation is named.
+#[derive(PartialEq, Eq)]
+enum Named {
+    Session(ConversationKey),
+    Text(Vec<u8>),
 }
 
 /// What a source says: one thing, or nothing.
@@ -61,15 +68,18 @@ fn named(
     source: &ConversationSource,
     head: &Parts,
     inspection: Option<&Inspection>,
-) -> Result<Option<Vec<u8>>, TrustFault> {
+) -> Result<Option<Named>, TrustFault> {
     let mut names: Vec<_> = match source {
         ConversationSource::Header(name) => of_header(head, name),
-        ConversationSource::SessionId => of_header(head, &SESSION_ID),
+        // Only what a layer further out has verified: anybody can make up another.
+        ConversationSource::SessionId => {
+            return Ok(VerifiedSession::of(&head.extensions).map(|session| Named::Session(session.conversation())));
+        }
         ConversationSource::Meta(member) => of_meta(inspection, member)?,
     };
     let name = names.pop();
     let one = names.is_empty() && name.as_ref().is_none_or(|name| (1..=MAX_NAME_BYTES).contains(&name.len()));
-    if one { Ok(name) } else { Err(TrustFault::ConversationAmbiguous) }
+    if one { Ok(name.map(Named::Text)) } else { Err(TrustFault::ConversationAmbiguous) }
 }
 
 fn of_header(head: &Parts, name: &HeaderName) -> Vec<Vec<u8>> {

@@ -21,6 +21,8 @@ pub(crate) struct Trust<T> {
     pub(super) window: Option<Duration>,
     pub(super) observer: Option<Arc<dyn OnTrust>>,
     pub(super) clock: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Since when the store remembers, if it forgets.
+    pub(super) started: u64,
     /// What servers say of their tools.
     pub(super) learned: Arc<Learned>,
 }
@@ -36,6 +38,7 @@ impl<T: TaintStore> Trust<T> {
             window: None,
             observer: None,
             clock: Arc::new(now),
+            started: now(),
             learned: Arc::default(),
         }
     }

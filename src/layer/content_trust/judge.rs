@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::UNIX_EPOCH;
 
 use http::Method;
 use http::header::{ACCEPT_ENCODING, HeaderValue};
@@ -15,6 +16,7 @@ use super::conversation;
 use super::guard::Trust;
 use super::ingest::Ingestion;
 use crate::answer::{Client, Denial, DenialKind, TrustFault};
+use crate::binding::VerifiedSession;
 use crate::http::{self as requests, Admission, Collected, HeadFault, Lost};
 use crate::identity::Server;
 use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Protocol, Step, Work};
@@ -22,7 +24,7 @@ use crate::message::{Era, Inspection};
 use crate::observe::{Outcome, TrustEventKind};
 use crate::response::{Plan, Stage, Watch};
 use crate::store::{StoreError, TaintKey, TaintStore, Visit, Visited};
-use crate::trust::{Facts, Found, SessionTaint};
+use crate::trust::{Cause, Facts, Found, SessionTaint};
 
 impl<T: TaintStore> Guard for Trust<T> {
     type Deciding = Deciding<T>;
@@ -123,13 +125,24 @@ impl<T: TaintStore> Trust<T> {
         let inspection = context.inspection().clone();
         let key = self.key(&head, Some(&inspection))?;
         let server = self.front.caller(&head, Era::Legacy).server.cloned();
-        let assessment = self.assess(&inspection, server.as_ref());
+        let mut assessment = self.assess(&inspection, server.as_ref());
+        if self.has_forgotten(&head, key) {
+            assessment.assume(Cause::new("session from before the start of a memory that forgets"));
+        }
         let (now, since) = self.times();
         let refuse = assessment.denying().map(|check| check.known).collect();
         let cause = assessment.cause.clone();
         let visit = Visit { key, marks: assessment.marks, cause, refuse, now, since };
         let plan = context.plan().cloned();
         Ok(Prepared::Visits(Pending { head, collected, inspection, assessment, key, plan }, visit))
+    }
+
+    /// Whether a conversation is older than what the store remembers.
+    fn has_forgotten(&self, head: &Parts, key: TaintKey) -> bool {
+        let session =
+            VerifiedSession::of(&head.extensions).filter(|session| key.conversation == Some(session.conversation()));
+        let minted = session.and_then(|session| session.minted().duration_since(UNIX_EPOCH).ok());
+        self.store.forgets_at_restart() && minted.is_some_and(|minted| minted.as_secs() < self.started)
     }
 
     fn key(&self, head: &Parts, inspection: Option<&Inspection>) -> Result<TaintKey, Denial> {
@@ -155,6 +168,7 @@ impl<T: TaintStore> Trust<T> {
     fn settle(trust: &Arc<Self>, pending: Pending, visited: Result<Visited, StoreError>) -> Decided {
         let session = match visited {
             Ok(Visited { refused: Some(at), before }) => return Err(trust.refuse_call(&pending, at, before)),
+            Ok(Visited { refused: None, before }) if pending.assessment.assumed => SessionTaint::assumed_beside(before),
             Ok(Visited { refused: None, before }) => SessionTaint::known(before),
             Err(error) => trust.without_store(&pending, &error)?,
         };

@@ -63,7 +63,10 @@ impl<T: TaintStore> ContentTrustLayer<T> {
 
     /// Sets the clock, in seconds since 1970. The default is the system's.
     pub fn with_clock(self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
-        self.set(|trust| trust.clock = Arc::new(clock))
+        self.set(|trust| {
+            trust.started = clock();
+            trust.clock = Arc::new(clock);
+        })
     }
 
     front_methods!();
