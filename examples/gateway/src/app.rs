@@ -20,13 +20,15 @@ use tower_toolgate::Server;
 use tower_toolgate::answer::{
     AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown, Denial, Negotiate, RespondToDenial,
 };
+use tower_toolgate::binding::BindingKey;
 use tower_toolgate::http::BufferBudget;
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
+use tower_toolgate::layer::binding::BindingLayer;
 use tower_toolgate::layer::content_trust::ContentTrustLayer;
 use tower_toolgate::policy::Policy;
 
 use crate::builtin::Builtin;
-use crate::config::{Config, DenialShape, GatewayConfig, ServerConfig, Transport};
+use crate::config::{Config, DenialShape, GatewayConfig, Secret, ServerConfig, Transport};
 use crate::edge::{self, CORS_METHODS, Edge};
 use crate::metrics::Metrics;
 use crate::store::AnyStore;
@@ -34,21 +36,22 @@ use crate::trust::Trust;
 use crate::upstream::HttpUpstream;
 
 /// The whole gateway.
-pub fn router(config: &Config, policy: &Policy, metrics: &Metrics, trust: Option<&Trust>) -> Router {
+pub fn router(config: &Config, policy: &Policy, metrics: &Metrics, trust: Option<&Trust>, key: &BindingKey) -> Router {
     let metrics = metrics.clone();
     let edge = Edge::new(&config.gateway, trust.is_some_and(|trust| trust.honest), metrics.clone());
     let budget = BufferBudget::new(config.gateway.max_body_bytes.saturating_mul(BODIES_AT_ONCE));
     let servers = config.mcp.servers.iter().fold(Router::new(), |router, server| {
         let gate = gate(&config.gateway, policy, server, metrics.clone(), &budget);
+        let binding = binding(&config.gateway, key, server, metrics.clone(), &budget);
         let layer = trust.map(|trust| {
             trust.layer(server, &config.gateway, &budget, metrics.clone()).with_response(shape(&config.gateway))
         });
         let path = format!("/mcp/{}", server.id);
         match &server.transport {
-            Transport::Builtin(which) => mount(router, &path, gate, layer, Builtin::new(*which)),
+            Transport::Builtin(which) => mount(router, &path, binding, gate, layer, Builtin::new(*which)),
             Transport::Http { url } => {
                 let upstream = HttpUpstream::new(&server.id, url, server.timeout, metrics.clone());
-                mount(router, &path, gate, layer, upstream)
+                mount(router, &path, binding, gate, layer, upstream)
             }
             // Refused before anything is started.
             Transport::Stdio { .. } => router,
@@ -69,6 +72,37 @@ pub fn router(config: &Config, policy: &Policy, metrics: &Metrics, trust: Option
 
 /// How many bodies of the largest size may be buffered at once, over all servers.
 const BODIES_AT_ONCE: usize = 64;
+
+/// What binds the ids of one server's sessions and tasks.
+fn binding(
+    config: &GatewayConfig,
+    key: &BindingKey,
+    server: &ServerConfig,
+    metrics: Metrics,
+    budget: &BufferBudget,
+) -> BindingLayer {
+    BindingLayer::new(key.clone())
+        .with_server(Server::new(server.id.as_str()))
+        .with_max_body_bytes(config.max_body_bytes)
+        .with_timeout_errors(is_timeout)
+        .with_insecure_upgrade("h2c")
+        .with_budget(budget.clone())
+        .on_decision(metrics)
+        .with_response(shape(config))
+}
+
+/// The key that the configuration has, or one that ends with the process.
+///
+/// # Errors
+///
+/// The operating system has no randomness.
+pub fn binding_key(config: &GatewayConfig) -> Result<BindingKey, String> {
+    let Some(key) = &config.binding_key else { return BindingKey::random().map_err(|error| error.to_string()) };
+    let new = |key: &Secret| BindingKey::new(key.expose().as_bytes()).map_err(|error| error.to_string());
+    config.previous_binding_keys.iter().try_fold(new(key)?, |key, previous| {
+        key.with_previous(previous.expose().as_bytes()).map_err(|error| error.to_string())
+    })
+}
 
 /// The gate in front of one server.
 fn gate(
@@ -106,6 +140,7 @@ fn shape(config: &GatewayConfig) -> impl RespondToDenial + use<> {
 fn mount<S, R>(
     router: Router,
     path: &str,
+    binding: BindingLayer,
     gate: ArgumentAllowlistLayer,
     trust: Option<ContentTrustLayer<AnyStore>>,
     service: S,
@@ -117,8 +152,10 @@ where
     R::Error: Into<BoxError>,
 {
     match trust {
-        Some(trust) => router.route_service(path, gate.join(trust).layer(MapRequest::new(service, boxed))),
-        None => router.route_service(path, gate.layer(MapRequest::new(service, boxed))),
+        Some(trust) => {
+            router.route_service(path, binding.join(gate.join(trust)).layer(MapRequest::new(service, boxed)))
+        }
+        None => router.route_service(path, binding.join(gate).layer(MapRequest::new(service, boxed))),
     }
 }
 

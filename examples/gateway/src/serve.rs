@@ -13,11 +13,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-use crate::admin;
-use crate::check;
 use crate::config::{Parsed, Problem};
 use crate::metrics::Metrics;
 use crate::trust::{self, Trust};
+use crate::{admin, app, check};
 
 /// Serves until it is told to stop.
 ///
@@ -38,7 +37,14 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
         let trust = Trust::open(parsed, &metrics).await?;
         let admin = admin(parsed, trust.as_ref()).await?;
         announce(address, demo).map_err(failed)?;
-        let router = crate::app::router(&parsed.config, &policy, &metrics, trust.as_ref());
+        if parsed.config.gateway.binding_key.is_none() {
+            tracing::info!(
+                "without gateway.binding_key sessions end with this process, and no other gateway knows them"
+            );
+        }
+        let key = app::binding_key(&parsed.config.gateway);
+        let key = key.map_err(|message| parsed.places.problem("gateway.binding_key", message))?;
+        let router = app::router(&parsed.config, &policy, &metrics, trust.as_ref(), &key);
         tokio::select! {
             () = serve(listener, router) => {}
             () = admin => {}

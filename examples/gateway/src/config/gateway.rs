@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use serde::Deserialize;
+use tower_toolgate::binding::BindingKey;
 
 use super::{Secret, duration};
 
@@ -30,6 +31,10 @@ pub struct GatewayConfig {
     pub allowed_origins: Vec<String>,
     /// The operator's own address. Absent: there is none.
     pub admin: Option<AdminConfig>,
+    /// What binds ids of sessions and tasks to who was given them. Absent: it is drawn at each start.
+    pub binding_key: Option<Secret>,
+    /// Keys that have bound ids before, and still count.
+    pub previous_binding_keys: Vec<Secret>,
 }
 
 impl Default for GatewayConfig {
@@ -44,6 +49,8 @@ impl Default for GatewayConfig {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             admin: None,
+            binding_key: None,
+            previous_binding_keys: Vec::new(),
         }
     }
 }
@@ -105,6 +112,11 @@ pub(super) fn check_key(text: &str) -> Result<(), String> {
         return Err("holds what no `Authorization` header carries: a key is visible ascii without spaces".to_owned());
     }
     Ok(())
+}
+
+/// The message must not hold the key.
+pub(super) fn check_binding_key(text: &str) -> Result<(), String> {
+    BindingKey::new(text.as_bytes()).map(drop).map_err(|error| error.to_string())
 }
 
 pub(super) fn check_host(text: &str) -> Result<(), String> {

@@ -4,7 +4,7 @@
 //! its path, so this table is read before them. A test holds the two together.
 
 use super::content_trust::{check_redis, check_window};
-use super::gateway::{check_host, check_key, check_listen, check_origin};
+use super::gateway::{check_binding_key, check_host, check_key, check_listen, check_origin};
 use super::server::{check_env_name, check_env_value, check_id};
 use super::{duration, url};
 
@@ -58,6 +58,8 @@ const GATEWAY: &[Field] = &[
     may("allowed_hosts", Kind::List(0, &Kind::Text(check_host))),
     may("allowed_origins", Kind::List(0, &Kind::Text(check_origin))),
     may("admin", Kind::Table(ADMIN)),
+    may("binding_key", Kind::Text(check_binding_key)),
+    may("previous_binding_keys", Kind::List(0, &Kind::Text(check_binding_key))),
 ];
 
 const ADMIN: &[Field] = &[must("listen", Kind::Text(check_listen)), must("key", Kind::Text(check_key))];

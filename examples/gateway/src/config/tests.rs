@@ -74,6 +74,8 @@ denial = "http-403"
 shadow = true
 allowed_hosts = ["gateway.example", "gateway.example:8970", "[::1]:8970"]
 allowed_origins = ["https://app.example", "http://localhost:5173"]
+binding_key = "b1nding-0123456789-0123456789-0123456789"
+previous_binding_keys = ["b0und-0123456789-0123456789-0123456789"]
 [[gateway.api_keys]]
 key = "k-1"
 subject = "ana"
@@ -301,7 +303,7 @@ fn refuses_unknown_keys() {
             "none near",
             "[gateway]\ncolour = 1\n",
             &["2:1 gateway.colour: unknown key `colour`, known are `listen`, `max_body_bytes`, `body_timeout`, \
-               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`, `admin`"],
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`, `admin`, `binding_key`, `previous_binding_keys`"],
         ),
         (
             "hyphens and capitals",
@@ -312,7 +314,7 @@ fn refuses_unknown_keys() {
             "quoted",
             "[gateway]\n\"a.b\" = 1\n",
             &["2:1 gateway.\"a.b\": unknown key `a.b`, known are `listen`, `max_body_bytes`, `body_timeout`, \
-               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`, `admin`"],
+               `denial`, `shadow`, `api_keys`, `allowed_hosts`, `allowed_origins`, `admin`, `binding_key`, `previous_binding_keys`"],
         ),
         (
             "two of one meaning",
@@ -1140,7 +1142,7 @@ fn tells_all_that_is_not_enforced() {
 #[test]
 fn hides_secrets() {
     let shown = format!("{:?} {:#?}", parse(EVERYTHING), parse(EXAMPLE));
-    for secret in ["k-1", "k-admin", "k-analyst", "t0ken", "p4ssw0rd"] {
+    for secret in ["k-1", "k-admin", "b1nding", "b0und", "k-analyst", "t0ken", "p4ssw0rd"] {
         assert!(!shown.contains(secret), "{secret}");
     }
     assert!(shown.contains("<redacted>") && shown.contains("TOKEN"));

@@ -140,7 +140,13 @@ pub(crate) async fn gateway(upstream: u16, key: Option<&'static str>) -> SocketA
     let policy = check::compile(&parsed).expect("the policy is right");
     let metrics = Metrics::new();
     let trust = Trust::open(&parsed, &metrics).await.expect("the store opens");
-    let mut router = app::router(&parsed.config, &policy, &metrics, trust.as_ref());
+    let mut router = app::router(
+        &parsed.config,
+        &policy,
+        &metrics,
+        trust.as_ref(),
+        &app::binding_key(&parsed.config.gateway).unwrap(),
+    );
     if let Some(key) = key {
         let value = HeaderValue::from_str(&format!("Bearer {key}")).unwrap();
         router = router.layer(axum::middleware::map_request(move |mut request: Request| {

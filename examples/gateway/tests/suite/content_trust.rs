@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::Router;
-use toolgate_gateway::admin;
 use toolgate_gateway::config::Config;
 use toolgate_gateway::metrics::Metrics;
 use toolgate_gateway::trust::Trust;
+use toolgate_gateway::{admin, app};
 
 use crate::support::{Gateway, Setup, Upstream, call};
 use crate::wire::{Message, Request};
@@ -114,7 +114,13 @@ fn with_operators(config: &str) -> (Gateway, Gateway) {
     let trust = Gateway::block_on(Trust::open(&parsed, &metrics)).unwrap().unwrap();
     let key = parsed.config.gateway.admin.as_ref().unwrap().key.clone();
     let operators = admin::router(&key, trust.store().clone());
-    let gateway: Router = toolgate_gateway::app::router(&parsed.config, &policy, &metrics, Some(&trust));
+    let gateway: Router = app::router(
+        &parsed.config,
+        &policy,
+        &metrics,
+        Some(&trust),
+        &app::binding_key(&parsed.config.gateway).unwrap(),
+    );
     (Gateway::serve(gateway), Gateway::serve(operators))
 }
 

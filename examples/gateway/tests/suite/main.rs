@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)]
 
 mod badinput;
+mod binding;
 mod borders;
 mod content_trust;
 mod contract;

@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
+use std::time::SystemTime;
 
 use axum::Router;
 use tokio::runtime::Runtime;
@@ -12,6 +13,8 @@ use toolgate_gateway::config::Config;
 use toolgate_gateway::metrics::Metrics;
 use toolgate_gateway::trust::Trust;
 use toolgate_gateway::{app, check};
+use tower_toolgate::Principal;
+use tower_toolgate::binding::{Binder, BindingKey};
 
 use crate::wire::{Connection, Message, PATIENCE, Request};
 
@@ -41,6 +44,14 @@ pub(crate) fn response(status: &str, media: &str, body: impl AsRef<[u8]>) -> Vec
 pub(crate) struct Setup {
     gateway: String,
     servers: String,
+}
+
+const KEY: &str = "a key of at least thirty-two bytes, for tests";
+
+/// The id under which ana knows a session of the server `a`.
+pub(crate) fn session(id: &str) -> String {
+    let (key, ana) = (BindingKey::new(KEY).unwrap(), Principal::new("api-key", "ana").unwrap());
+    Binder::new(&key, Some("a"), Some(&ana)).bind_session(id, SystemTime::now()).unwrap()
 }
 
 impl Setup {
@@ -76,7 +87,7 @@ impl Setup {
         };
         let keys = [key("k-user", "ana", "user"), key("k-user-2", "bob", "user"), key("k-stranger", "eve", "stranger")];
         format!(
-            "[gateway]\n{}\n{}\n[policy]\n[[policy.roles]]\nname = \"user\"\nservers = [\"*\"]\n\
+            "[gateway]\nbinding_key = \"{KEY}\"\n{}\n{}\n[policy]\n[[policy.roles]]\nname = \"user\"\nservers = [\"*\"]\n\
              allow = [\"echo\", \"run\"]\n[[policy.roles.argument_allowlists]]\ntool = \"run\"\nargument = \"cmd\"\n\
              allowed = [\"ls\"]\n[[policy.roles]]\nname = \"stranger\"\nservers = [\"elsewhere\"]\nallow = [\"echo\"]\n\
              {}\n[[mcp.servers]]\nid = \"elsewhere\"\ntransport = {{ builtin = \"files\" }}\n",
@@ -109,7 +120,13 @@ impl Gateway {
         assert_eq!(parsed.not_yet(), []);
         let metrics = Metrics::new();
         let trust = Self::block_on(Trust::open(&parsed, &metrics)).unwrap();
-        Self::serve(app::router(&parsed.config, &policy, &metrics, trust.as_ref()))
+        Self::serve(app::router(
+            &parsed.config,
+            &policy,
+            &metrics,
+            trust.as_ref(),
+            &app::binding_key(&parsed.config.gateway).unwrap(),
+        ))
     }
 
     /// Serves what is served beside a gateway, too.
