@@ -61,7 +61,7 @@ impl RespondToDenial for Negotiate {
     }
 }
 
-/// HTTP 403 for every policy's denial of what has an id, with a JSON-RPC error as its body. Released clients of MCP
+/// HTTP 403 for every denial by a policy or a rule on sessions of what has an id, with a JSON-RPC error as its body. Released clients of MCP
 /// lose their session by it.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a unit struct is its own constructor")]
@@ -70,13 +70,15 @@ pub struct AlwaysForbidden;
 impl RespondToDenial for AlwaysForbidden {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
         match denial.kind() {
-            DenialKind::Policy(_) | DenialKind::Batch => json_rpc_error(denial, false),
+            DenialKind::Batch | DenialKind::Policy(_) | DenialKind::Trust(TrustFault::Refused(_)) => {
+                json_rpc_error(denial, false)
+            }
             _ => Negotiate.respond(denial),
         }
     }
 }
 
-/// HTTP 200 with a JSON-RPC error for every policy's denial of what has an id.
+/// HTTP 200 with a JSON-RPC error for every denial by a policy or a rule on sessions of what has an id.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a unit struct is its own constructor")]
 pub struct AlwaysInBand;
@@ -84,13 +86,15 @@ pub struct AlwaysInBand;
 impl RespondToDenial for AlwaysInBand {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
         match denial.kind() {
-            DenialKind::Policy(_) | DenialKind::Batch => json_rpc_error(denial, true),
+            DenialKind::Batch | DenialKind::Policy(_) | DenialKind::Trust(TrustFault::Refused(_)) => {
+                json_rpc_error(denial, true)
+            }
             _ => Negotiate.respond(denial),
         }
     }
 }
 
-/// A tool's result with `isError` for a policy's denial of a tool call: models see its text. Else as [`AlwaysInBand`].
+/// A tool's result with `isError` for a denial of a tool call by a policy or a rule on sessions: models see its text. Else as [`AlwaysInBand`].
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a unit struct is its own constructor")]
 pub struct AsToolError;
@@ -98,7 +102,7 @@ pub struct AsToolError;
 impl RespondToDenial for AsToolError {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
         match (denial.kind(), denial.subject(), denial.id()) {
-            (DenialKind::Policy(_), Subject::Tool(_), Some(id)) => {
+            (DenialKind::Policy(_) | DenialKind::Trust(TrustFault::Refused(_)), Subject::Tool(_), Some(id)) => {
                 let text = escaped(&denial.to_string());
                 let modern = if denial.era() == Era::Modern { r#""resultType":"complete","# } else { "" };
                 let content = format!(r#"[{{"type":"text","text":{text}}}]"#);

@@ -33,7 +33,7 @@ pub use self::origin::{
 };
 pub use self::owner::{ToolContentTrust, ToolOwner};
 #[cfg(feature = "content-trust")]
-pub(crate) use self::read::{Answers, brings_content, claims, open_world_tools};
+pub(crate) use self::read::{Answers, brings_content, claims, is_answer, open_world_tools};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::rules::Check;
 #[cfg(feature = "content-trust")]

@@ -15,7 +15,6 @@ const OPEN_WORLD: &str = "openWorldHint";
 /// Notifications and requests of servers that bring nothing but the news that something has changed, or ask for
 /// nothing that they have written.
 const EMPTY: &[&str] = &[
-    "notifications/cancelled",
     "notifications/elicitation/complete",
     "notifications/prompts/list_changed",
     "notifications/resources/list_changed",
@@ -62,6 +61,27 @@ pub(crate) fn brings_content(message: &[u8], answers: Answers) -> bool {
         }
         reader.end()?;
         Ok::<_, Error>(brings)
+    };
+    read().unwrap_or(true)
+}
+
+/// Whether a message, or one of several in an array, is an answer, or cannot be read.
+pub(crate) fn is_answer(message: &[u8]) -> bool {
+    let read = || {
+        let mut reader = Reader::tolerant(message)?;
+        if reader.kind()? == Kind::Array {
+            return Ok(true);
+        }
+        let mut answers = false;
+        reader.open_object()?;
+        while let Some(key) = reader.key()? {
+            reader.value()?;
+            answers |= ["result", "error"]
+                .iter()
+                .any(|known| key.is(message, known) || key.decode(message).is_ok_and(|key| folds_onto(&key, known)));
+        }
+        reader.end()?;
+        Ok::<_, Error>(answers)
     };
     read().unwrap_or(true)
 }

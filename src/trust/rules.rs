@@ -20,7 +20,7 @@ pub enum RuleAction {
 /// Rules on what a session may do once it has received something. There are none by default.
 ///
 /// Tools, and methods that are not of MCP, are named by patterns in which `*` stands for any text; methods of MCP, such
-/// as `resources/read`, by their names.
+/// as `resources/read`, by their names, or by a pattern with a slash.
 ///
 /// # Example
 ///
@@ -62,7 +62,7 @@ pub(crate) struct Check {
 #[derive(Clone, Debug, Default)]
 struct Calls {
     tools: GlobSet,
-    methods: Vec<Box<str>>,
+    methods: GlobSet,
 }
 
 /// Why a rule is none.
@@ -182,8 +182,12 @@ impl Calls {
                 return Err(RuleError::Pattern(pattern.to_owned()));
             }
             match method_row(pattern) {
-                Some(_) => calls.methods.push(pattern.into()),
+                Some(_) => calls.methods.insert(pattern),
                 None => calls.tools.insert(pattern),
+            }
+            // A pattern with a slash is one of methods as well; without one it would meet all that the protocol needs.
+            if pattern.contains('*') && pattern.contains('/') {
+                calls.methods.insert(pattern);
             }
         }
         Ok(calls)
@@ -196,7 +200,7 @@ impl Calls {
     fn matches(&self, method: &str, tool: Option<&str>) -> bool {
         // What is no method of MCP is as good as a tool.
         let name = tool.or_else(|| method_row(method).is_none().then_some(method));
-        name.is_some_and(|name| self.tools.matches(name)) || self.methods.iter().any(|known| **known == *method)
+        name.is_some_and(|name| self.tools.matches(name)) || tool.is_none() && self.methods.matches(method)
     }
 }
 

@@ -6,6 +6,7 @@ use http_body::Body;
 use http_body_util::Full;
 use tower::Layer;
 use tower_toolgate::Principal;
+use tower_toolgate::answer::AsToolError;
 use tower_toolgate::http::RequestBody;
 use tower_toolgate::layer::content_trust::ContentTrustLayer;
 use tower_toolgate::store::{MemoryTaintStore, TaintKey, TaintStore, Visit};
@@ -121,4 +122,73 @@ fn a_claim_of_the_server_marks_before_it_is_read() {
         assert_eq!(send(&layer, call("read"), answer).text(), body);
         send(&layer, call("remember"), json(RESULT)).refused("a sink", 403, "1", 403, "trust.tainted_sink");
     }
+}
+
+#[test]
+fn ct_69_an_answer_that_nobody_asked_for_is_foreign() {
+    for (event, marks) in [
+        (RESULT, true),
+        (r#"{"jsonrpc":"2.0","id":9,"error":{"code":1,"message":"x"}}"#, true),
+        (r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#, false),
+    ] {
+        let layer = trust(&MemoryTaintStore::new(100));
+        let mut get = by("ana", post_text("")).with_server("kg").with_header("accept", "text/event-stream");
+        *get.method_mut() = http::Method::GET;
+        let stream = format!("data: {event}\n\n");
+        let answer = Response::builder().header("content-type", "text/event-stream").body(Full::from(stream.clone()));
+        assert_eq!(send(&layer, get, answer.unwrap()).text(), stream);
+        assert_eq!(send(&layer, call("remember"), json(RESULT)).seen.is_none(), marks, "{event}");
+    }
+}
+
+#[test]
+fn what_a_foreign_server_says_beside_a_tool_that_is_vouched_for_is_foreign() {
+    let lists = ContentTrustConfig::new([], [], ["mcp__web__clock"]).unwrap();
+    let web = DeclaredServer::new("web").with_trust(ServerTrust::Untrusted);
+    let classes = ClassifierConfig::new().with_content_trust(lists).with_server(web);
+    let said = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#;
+    for (events, marks) in
+        [(format!("data: {RESULT}\n\n"), false), (format!("data: {said}\n\ndata: {RESULT}\n\n"), true)]
+    {
+        let rules = SessionRules::new().with_sinks(["clock"], RuleAction::Deny).unwrap();
+        let classifier = Classifier::new(&classes).unwrap();
+        let layer = ContentTrustLayer::new(classifier, MemoryTaintStore::new(100)).with_rules(rules);
+        let clock = || by("ana", post_text(tool_call("1", "clock", "{}")).with_server("web"));
+        let answer = Response::builder().header("content-type", "text/event-stream").body(Full::from(events.clone()));
+        assert_eq!(send(&layer, clock(), answer.unwrap()).text(), events);
+        assert_eq!(send(&layer, clock(), json(RESULT)).seen.is_none(), marks, "{events}");
+    }
+}
+
+#[test]
+fn rc_10_marks_that_end_with_a_login_do_not_vouch_for_tasks() {
+    for (epoch, marks) in [(None, false), (Some("login-2"), true)] {
+        let layer = trust(&MemoryTaintStore::new(100));
+        let ana = Principal::new("key", "ana").unwrap();
+        let ana = epoch.map_or(ana.clone(), |epoch| ana.with_epoch(epoch));
+        let of_ana = |body: String| {
+            let mut request = post_text(body).with_server("kg");
+            request.extensions_mut().insert(ana.clone());
+            request
+        };
+        let task = r#"{"jsonrpc":"2.0","id":1,"method":"tasks/result","params":{"taskId":"t"}}"#;
+        assert!(send(&layer, of_ana(task.to_owned()), json(RESULT)).seen.is_some());
+        let sink = of_ana(tool_call("1", "remember", "{}"));
+        assert_eq!(send(&layer, sink, json(RESULT)).seen.is_none(), marks, "{epoch:?}");
+    }
+}
+
+#[test]
+fn a_refusal_has_the_shape_of_other_denials() {
+    let read = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///a/1"}}"#;
+    let rules = SessionRules::new().with_sinks(["remember", "resources/*"], RuleAction::Deny).unwrap();
+    let layer = trust(&MemoryTaintStore::new(100)).with_rules(rules).with_response(AsToolError);
+    send(&layer, call("scrape"), json(RESULT));
+    let exchange = send(&layer, call("remember"), json(RESULT));
+    assert!(exchange.seen.is_none() && exchange.text().contains(r#""isError":true"#), "{}", exchange.text());
+    // What is no tool has no result of one; and what the protocol needs is met by no pattern with a slash.
+    let exchange = send(&layer, by("ana", post_text(read).with_server("kg")), json(RESULT));
+    exchange.refused("a method", 200, "1", 403, "trust.tainted_sink");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert!(send(&layer, by("ana", post_text(ping).with_server("kg")), json(RESULT)).seen.is_some());
 }

@@ -68,11 +68,11 @@ impl Assessment {
 }
 
 impl<T> Trust<T> {
-    /// What a body means for its session.
-    pub(super) fn assess(&self, inspection: &Inspection, owner: Option<&Server>) -> Assessment {
+    /// What a body means for its session; `epoch` says that marks end with a login or a token.
+    pub(super) fn assess(&self, inspection: &Inspection, owner: Option<&Server>, epoch: bool) -> Assessment {
         let mut assessment = Assessment::default();
         for message in inspection.messages() {
-            self.assess_message(&message, owner.map(Server::as_str), &mut assessment);
+            self.assess_message(&message, owner.map(Server::as_str), epoch, &mut assessment);
         }
         if inspection.is_batch() {
             self.complete_sequences(inspection, &mut assessment.checks);
@@ -100,12 +100,12 @@ impl<T> Trust<T> {
         marks.fold(Facts::NONE, |all, marks| all | marks)
     }
 
-    fn assess_message(&self, message: &Message<'_>, owner: Option<&str>, assessment: &mut Assessment) {
+    fn assess_message(&self, message: &Message<'_>, owner: Option<&str>, epoch: bool, assessment: &mut Assessment) {
         let Some(method) = message.method().ok().filter(|_| message.kind() != MessageKind::Reply) else { return };
         assessment.lists_tools |= method == "tools/list";
         for call in message.calls() {
             let tool = tool_of(&call);
-            if let Some(verdict) = self.verdict(&method, &call, owner) {
+            if let Some(verdict) = self.verdict(&method, &call, owner, epoch) {
                 assessment.bring(message.position(), verdict);
             }
             let marks = self.rules.marks(&method, tool);
@@ -125,7 +125,13 @@ impl<T> Trust<T> {
     }
 
     /// What a call brings back; `None` if nothing but the protocol's own.
-    fn verdict<'a>(&self, method: &str, call: &'a Call<'_>, owner: Option<&'a str>) -> Option<Verdict<'a>> {
+    fn verdict<'a>(
+        &self,
+        method: &str,
+        call: &'a Call<'_>,
+        owner: Option<&'a str>,
+        epoch: bool,
+    ) -> Option<Verdict<'a>> {
         match call {
             Call::Tool { name, arguments } => Some(self.tool_verdict(name, *arguments, owner)),
             Call::Plumbing { .. } | Call::Reply => None,
@@ -138,7 +144,7 @@ impl<T> Trust<T> {
             Call::Method { .. } | Call::Prompt { .. } | Call::Resource { .. } => {
                 Some(self.classifier.classify_server(owner))
             }
-            Call::Task { .. } => Some(self.task_verdict(owner)),
+            Call::Task { .. } => Some(self.task_verdict(owner, epoch)),
         }
     }
 
@@ -150,9 +156,9 @@ impl<T> Trust<T> {
 
     /// What a task brings was made by a tool that nobody remembers. The principal was marked when it was created, and
     /// so its server's class will do, unless another conversation may ask for it, or marks end.
-    fn task_verdict<'a>(&self, owner: Option<&'a str>) -> Verdict<'a> {
+    fn task_verdict<'a>(&self, owner: Option<&'a str>, epoch: bool) -> Verdict<'a> {
         let verdict = self.classifier.classify_server(owner);
-        let remembered = self.conversations.is_empty() && self.window.is_none();
+        let remembered = self.conversations.is_empty() && self.window.is_none() && !epoch;
         if remembered { verdict } else { verdict.raise(crate::trust::Claims::UNTRUSTED) }
     }
 }

@@ -11,7 +11,7 @@ use crate::identity::{Principal, Server};
 use crate::observe::TrustEventKind;
 use crate::response::{Carrier, Ingest, Marking, Unmarked};
 use crate::store::{TaintKey, TaintStore, Visit};
-use crate::trust::{Answers, Claims, Facts, Verdict, brings_content, claims, open_world_tools};
+use crate::trust::{Answers, Claims, Facts, Verdict, brings_content, claims, is_answer, open_world_tools};
 
 /// What is looked for in a response.
 pub(super) struct Ingestion<T> {
@@ -26,8 +26,9 @@ pub(super) struct Ingestion<T> {
 /// What would mark the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LooksFor {
-    /// A claim that what is said to be the operator's own is not.
-    Claims,
+    /// A claim that what is said to be the operator's own is not; in a stream also answers to what others have asked
+    /// (`answers`), and what a foreign server says beside the answer of a tool that is vouched for (`content`).
+    Claims { answers: bool, content: bool },
     /// Any content in a stream of a server whose content is not the operator's own; `answers` are content, too.
     Content { answers: bool },
     /// What the tools of a list say of themselves, and content and claims beside it.
@@ -53,9 +54,9 @@ impl<T: TaintStore> Ingestion<T> {
             verdict if assessment.lists_tools => {
                 (of_server, LooksFor::Tools { content: foreign, claims: !foreign || verdict.is_some() })
             }
-            Some((_, verdict)) => (verdict.clone(), LooksFor::Claims),
+            Some((_, verdict)) => (verdict.clone(), LooksFor::Claims { answers: false, content: foreign }),
             None if foreign => (of_server, LooksFor::Content { answers: false }),
-            None => (of_server, LooksFor::Claims),
+            None => (of_server, LooksFor::Claims { answers: false, content: false }),
         };
         Some(Self::new(trust, head, key, server, verdict, looks_for))
     }
@@ -63,7 +64,12 @@ impl<T: TaintStore> Ingestion<T> {
     /// For a stream that nobody asked a question for.
     pub(super) fn of_stream(trust: &Arc<Trust<T>>, head: &Parts, key: TaintKey, server: Option<&Server>) -> Self {
         let verdict = trust.classifier.classify_server(Trust::<T>::owner(server)).into_owned();
-        let looks_for = if verdict.pollutes() { LooksFor::Content { answers: true } } else { LooksFor::Claims };
+        let looks_for = if verdict.pollutes() {
+            LooksFor::Content { answers: true }
+        } else {
+            // What is replayed may be of any tool.
+            LooksFor::Claims { answers: true, content: false }
+        };
         Self::new(trust, head, key, server, verdict, looks_for)
     }
 
@@ -85,20 +91,25 @@ impl<T: TaintStore> Ingestion<T> {
             LooksFor::Tools { .. } => {
                 self.trust.learned.add(self.server.as_ref().map(Server::as_str), open_world_tools(message));
             }
-            LooksFor::Claims | LooksFor::Content { .. } => {}
+            LooksFor::Claims { .. } | LooksFor::Content { .. } => {}
         }
         let said = match self.looks_for {
-            LooksFor::Claims => claims(message),
+            LooksFor::Claims { .. } => claims(message),
             // What a tool says of itself is about its later calls.
             LooksFor::Tools { claims: true, .. } => claims(message).without(Claims::OPEN_WORLD),
             LooksFor::Content { .. } | LooksFor::Tools { claims: false, .. } => Claims::NONE,
         };
         let claimed = self.verdict.clone().raise(said);
-        let marks = said != Claims::NONE || self.looks_for == LooksFor::Claims;
+        let marks = said != Claims::NONE || matches!(self.looks_for, LooksFor::Claims { .. });
         if marks && claimed.pollutes() {
             return Some(claimed);
         }
-        self.brings_content(message, carrier).then(|| self.verdict.clone())
+        self.brings_content(message, carrier).then(|| self.verdict.clone().raise(self.unforeseen()))
+    }
+
+    /// What nobody vouches for, beside what is vouched for.
+    fn unforeseen(&self) -> Claims {
+        if self.verdict.pollutes() { Claims::NONE } else { Claims::UNTRUSTED }
     }
 
     /// Whether a message of a foreign server is more than an answer to the protocol's own requests.
@@ -106,7 +117,11 @@ impl<T: TaintStore> Ingestion<T> {
         let results = match self.looks_for {
             LooksFor::Content { answers } => answers,
             LooksFor::Tools { content: true, .. } => false,
-            LooksFor::Claims | LooksFor::Tools { content: false, .. } => return false,
+            LooksFor::Claims { answers: true, .. } => return carrier == Carrier::Stream && is_answer(message),
+            LooksFor::Claims { content: true, .. } if carrier == Carrier::Stream => {
+                return !is_answer(message) && brings_content(message, Answers { results: false, errors: false });
+            }
+            LooksFor::Claims { .. } | LooksFor::Tools { content: false, .. } => return false,
         };
         match carrier {
             // Without a bracket there is no message in it; and that there is no stream is said by an error.

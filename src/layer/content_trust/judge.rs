@@ -15,10 +15,10 @@ use super::assess::{Assessment, Checked};
 use super::conversation;
 use super::guard::Trust;
 use super::ingest::Ingestion;
-use crate::answer::{Client, Denial, DenialKind, TrustFault};
+use crate::answer::{Client, Denial, DenialKind, Requester, TrustFault};
 use crate::binding::VerifiedSession;
 use crate::http::{self as requests, Admission, Collected, HeadFault, Lost};
-use crate::identity::Server;
+use crate::identity::{Principal, Server};
 use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Protocol, Step, Work};
 use crate::message::{Era, Inspection};
 use crate::observe::{Outcome, TrustEventKind};
@@ -123,9 +123,10 @@ impl<T: TaintStore> Trust<T> {
     fn prepare_body(self: &Arc<Self>, mut head: Parts, collected: Collected) -> Result<Prepared, Denial> {
         let context = self.front.read(&mut head, &collected)?;
         let inspection = context.inspection().clone();
-        let key = self.key(&head, Some(&inspection))?;
+        let key = self.key_of_body(&head, &inspection)?;
+        let epoch = head.extensions.get::<Principal>().is_some_and(|principal| principal.epoch().is_some());
         let server = self.front.caller(&head, Era::Legacy).server.cloned();
-        let mut assessment = self.assess(&inspection, server.as_ref());
+        let mut assessment = self.assess(&inspection, server.as_ref(), epoch);
         if self.has_forgotten(&head, key) {
             assessment.assume(Cause::new("session from before the start of a memory that forgets"));
         }
@@ -145,8 +146,19 @@ impl<T: TaintStore> Trust<T> {
         self.store.forgets_at_restart() && minted.is_some_and(|minted| minted.as_secs() < self.started)
     }
 
-    fn key(&self, head: &Parts, inspection: Option<&Inspection>) -> Result<TaintKey, Denial> {
-        conversation::key(&self.conversations, head, inspection)
+    /// Whoever asks with an id is answered by it.
+    fn key_of_body(&self, head: &Parts, inspection: &Inspection) -> Result<TaintKey, Denial> {
+        conversation::key(&self.conversations, head, Some(inspection)).map_err(|fault| {
+            let caller = self.front.caller(head, inspection.era());
+            let requester = Requester::new(Some(inspection.clone()), caller.client().streamable);
+            let denial = requester.refusal(DenialKind::Trust(fault));
+            self.front.tell(&caller, inspection.messages().next(), Outcome::Deny, Some(&denial));
+            denial
+        })
+    }
+
+    fn key(&self, head: &Parts) -> Result<TaintKey, Denial> {
+        conversation::key(&self.conversations, head, None)
             .map_err(|fault| self.front.refuse(head, DenialKind::Trust(fault), None))
     }
 
@@ -157,7 +169,7 @@ impl<T: TaintStore> Trust<T> {
         if head.method != Method::GET {
             return Ok(passage);
         }
-        let (key, server) = (self.key(head, None)?, caller.server.cloned());
+        let (key, server) = (self.key(head)?, caller.server.cloned());
         let ingestion = Ingestion::of_stream(self, head, key, server.as_ref());
         let plan = self.front.stream_plan(head);
         head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
