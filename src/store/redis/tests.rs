@@ -219,6 +219,4 @@ fn figures() {
     let visits: Vec<_> = (0..runs).map(|n| store.visit(Visit::read(key(u64::from(n), 1), NOW))).collect();
     visits.into_iter().for_each(|visit| _ = block_on(visit).unwrap());
     println!("read, marked: {:?} a visit, many at once", start.elapsed() / runs);
-    let stats = server.text(&["INFO", "commandstats"]);
-    println!("in the server: {:?}", stats.lines().find(|line| line.starts_with("cmdstat_evalsha")));
 }
