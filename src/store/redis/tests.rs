@@ -198,25 +198,3 @@ fn persistence_is_what_the_server_says() {
     assert!(connect(&server).forgets_at_restart());
     assert!(!block_on(builder(&server).assume_persistent(true).connect()).unwrap().forgets_at_restart());
 }
-
-/// Prints how long a visit takes; asserts nothing.
-#[test]
-#[ignore = "a figure"]
-fn figures() {
-    let Some(server) = Server::start(&[]) else { return };
-    let store = connect(&server);
-    let runs = 5000;
-    let time = |name: &str, visit: &dyn Fn(u32) -> Visit| {
-        let start = Instant::now();
-        (0..runs).for_each(|n| _ = block_on(store.visit(visit(n))).unwrap());
-        println!("{name}: {:?} a visit, one after the other", start.elapsed() / runs);
-    };
-    time("read, clean", &|n| Visit::read(key(u64::from(n), 1), NOW));
-    time("mark, new", &|n| Visit::mark(key(u64::from(n), 1), Facts::OUTSIDE, Cause::new("fetch"), NOW));
-    time("mark, again", &|n| Visit::mark(key(u64::from(n), 1), Facts::OUTSIDE, Cause::new("fetch"), NOW + 1));
-    time("read, marked", &|n| Visit::read(key(u64::from(n), 1), NOW));
-    let start = Instant::now();
-    let visits: Vec<_> = (0..runs).map(|n| store.visit(Visit::read(key(u64::from(n), 1), NOW))).collect();
-    visits.into_iter().for_each(|visit| _ = block_on(visit).unwrap());
-    println!("read, marked: {:?} a visit, many at once", start.elapsed() / runs);
-}
