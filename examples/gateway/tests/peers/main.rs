@@ -6,7 +6,10 @@
 
 mod clients;
 mod conformance;
+mod day;
 mod raw;
+#[path = "../shared/redis.rs"]
+mod redis;
 mod roles;
 mod sdks;
 mod servers;

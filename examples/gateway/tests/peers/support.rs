@@ -72,7 +72,7 @@ impl Server {
         Self::start_on(|[port]: [String; 1]| command(&port))
     }
 
-    fn start_on<const N: usize>(command: impl Fn([String; N]) -> Command) -> Self {
+    pub(crate) fn start_on<const N: usize>(command: impl Fn([String; N]) -> Command) -> Self {
         let ports = std::array::from_fn::<_, N, _>(|_| free_port());
         let mut command = command(ports.map(|port| port.to_string()));
         let process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the server starts");

@@ -1,7 +1,7 @@
 """serve.py NAME JSON_PORT SSE_PORT [FOLDER COMMAND...]: a server on 127.0.0.1, in both modes of answering.
 
-NAME is everything, that of the Python SDK's source package; notes, a fastmcp server; or filesystem, which speaks stdio
-and is run by COMMAND in FOLDER, behind fastmcp's proxy.
+NAME is everything, that of the Python SDK's source package; notes, a fastmcp server; day, two of them, one a mode; or
+filesystem, which speaks stdio and is run by COMMAND in FOLDER, behind fastmcp's proxy.
 """
 
 import sys
@@ -26,8 +26,10 @@ async def everything():
     await in_both_modes(run)
 
 
-async def serve(server):
+async def serve(*servers):
     async def run(port, is_json):
+        # The last one of several is for events.
+        server = servers[0 if is_json else -1]
         await server.run_http_async(
             show_banner=False, host="127.0.0.1", port=port, log_level="WARNING", json_response=is_json
         )
@@ -39,6 +41,12 @@ async def notes():
     from notes import server
 
     await serve(server)
+
+
+async def day():
+    from day import memory, web
+
+    await serve(memory, web)
 
 
 async def filesystem():
@@ -53,4 +61,4 @@ async def filesystem():
         await serve(create_proxy(client, name="filesystem"))
 
 
-anyio.run({"everything": everything, "notes": notes, "filesystem": filesystem}[NAME])
+anyio.run({"day": day, "everything": everything, "notes": notes, "filesystem": filesystem}[NAME])
