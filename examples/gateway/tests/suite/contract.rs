@@ -28,7 +28,7 @@ fn file(text: &str) -> PathBuf {
     path
 }
 
-fn run(config: &str, arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn run(config: &str, arguments: &[&str]) -> (i32, String, String) {
     let path = file(config);
     let output = gateway().arg("--config").arg(&path).args(arguments).stdin(Stdio::null()).output().unwrap();
     std::fs::remove_file(path).unwrap();

@@ -11,6 +11,9 @@ mod edge;
 mod framing;
 mod headers;
 mod lists;
+#[path = "../shared/redis.rs"]
+mod redis;
+mod store_down;
 mod streaming;
 mod support;
 mod upstream;
