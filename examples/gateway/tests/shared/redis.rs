@@ -27,10 +27,7 @@ impl Redis {
             let port = port();
             let folder = std::env::temp_dir().join(format!("toolgate-redis-{}-{port}", std::process::id()));
             fs::create_dir(&folder).expect("the folder is new");
-            let Some(child) = launch(test, &folder, port, arguments) else {
-                let _ = fs::remove_dir_all(folder);
-                return None;
-            };
+            let child = launch(test, &folder, port, arguments)?;
             let mut redis = Self { child, folder, port };
             if redis.answers() {
                 return Some(redis);
@@ -114,6 +111,7 @@ fn launch(test: &str, folder: &Path, port: u16, arguments: &[&str]) -> Option<Ch
     match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
         Ok(child) => Some(child),
         Err(error) => {
+            let _ = fs::remove_dir_all(folder);
             let required = ["CI", "TOOLGATE_REQUIRE_REDIS"].iter().any(|name| std::env::var_os(name).is_some());
             assert!(!required, "redis-server is required and cannot be run: {error}");
             // Not `eprintln`, which is only shown of tests that fail.

@@ -116,7 +116,7 @@ fn conversations_are_told_apart_where_the_operator_believes_in_them() {
 }
 
 /// A gateway whose operators are answered beside it.
-fn with_operators(config: &str) -> (Gateway, Gateway) {
+pub(crate) fn with_operators(config: &str) -> (Gateway, Gateway) {
     let parsed = Config::parse(config).unwrap();
     let policy = toolgate_gateway::check::compile(&parsed).unwrap();
     let metrics = Metrics::new();

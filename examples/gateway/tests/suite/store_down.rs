@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use crate::content_trust::with_operators;
 use crate::contract::run;
 use crate::redis::Redis;
 use crate::support::{Gateway, Reply, Setup, Upstream, call, ok, result};
@@ -138,6 +139,36 @@ fn a_redis_that_stands_still_for_a_while() {
     assert_closed(&gateway, &upstream);
     redis.resume();
     assert_open(&gateway, &upstream);
+}
+
+#[test]
+fn a_session_is_cleared_only_where_a_redis_says_so() {
+    let Some(mut redis) = Redis::start("a_session_is_cleared_only_where_a_redis_says_so", &[]) else { return };
+    let upstream = upstream();
+    let admin = "[gateway.admin]\nlisten = \"127.0.0.1:0\"\nkey = \"k-admin\"\n";
+    let config = setup(&upstream, &redis) + admin;
+    let (first, second) = (Gateway::start(&config), with_operators(&config));
+    begin(&first, &upstream);
+    assert_eq!(settled(&second.0, "k-user", "echo").reason(), TAINTED_SINK);
+    let ask = |method: &'static str, path: &str| {
+        let request = Request::new(method, path).set("authorization", "Bearer k-admin");
+        second.1.send(&request.body(r#"{"actor":"olga","reason":"read by hand"}"#))
+    };
+    let path = format!("/sessions/{}", ask("GET", "/principals/ana").json()["principal"].as_str().unwrap());
+    redis.kill();
+    for (method, path) in [("DELETE", &*path), ("GET", &*path), ("GET", "/sessions")] {
+        assert_eq!(ask(method, path).status(), 503, "{method} {path}");
+    }
+    redis.restart();
+    // It was not cleared, and both gateways remember; then it is, and both forget.
+    let both = [&first, &second.0];
+    assert_eq!(both.map(|gateway| settled(gateway, "k-user", "echo").reason()), [TAINTED_SINK; 2]);
+    assert_eq!(ask("DELETE", &path).status(), 200);
+    assert_eq!(both.map(|gateway| settled(gateway, "k-user", "echo").status()), [200; 2]);
+    assert_eq!(session(&upstream).as_deref(), Some("clean"));
+    // What an operator has cleared comes back with no other restart.
+    redis.restart();
+    assert_eq!(both.map(|gateway| settled(gateway, "k-user", "echo").status()), [200; 2]);
 }
 
 #[test]
