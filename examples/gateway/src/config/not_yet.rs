@@ -1,7 +1,7 @@
 //! Settings that are read and checked, and that this release does not act on.
 
 use super::places::element;
-use super::{Config, Problem, ServerConfig, Transport, TrustLevel};
+use super::{Config, Problem, ServerConfig, Store, StoreConfig, Transport, TrustLevel};
 
 impl Config {
     /// What the configuration asks for and this release would not do.
@@ -15,8 +15,20 @@ impl Config {
         let servers = self.mcp.servers.iter().enumerate();
         sections
             .map(|(name, _)| Problem::new(name, not_enforced(name)))
+            .chain(self.content_trust.as_ref().and_then(|trust| store(&trust.store)))
             .chain(servers.flat_map(|(index, server)| of_server(&element("mcp.servers", index), server)))
             .collect()
+    }
+}
+
+/// The client of Redis is built without TLS, and would say only that this is no address.
+fn store(config: &StoreConfig) -> Option<Problem> {
+    match &config.store {
+        Store::Redis { url } if url.expose().starts_with("rediss://") => {
+            let message = "TLS to Redis is not spoken by this release; use `redis://` over a network that is your own";
+            Some(Problem::new("content_trust.store.url", message))
+        }
+        Store::File { .. } | Store::Memory | Store::Redis { .. } => None,
     }
 }
 

@@ -287,6 +287,7 @@ fn what_this_release_does_not_enforce_keeps_it_from_starting() {
         "[[mcp.servers]]\nid = \"b\"\ntransport = { http = { url = \"http://127.0.0.1:1/mcp\" } }\ntimeout = \"1s\"\n";
     for (lines, place) in [
         ("[provenance]", "provenance"),
+        ("[content_trust.store]\nkind = \"redis\"\nurl = \"rediss://:secret@127.0.0.1:1\"", "content_trust.store.url"),
         (http, "mcp.servers[1].trust_level"),
         ("trust_level = \"untrusted\"", "mcp.servers[0].trust_level"),
         ("trust_level = \"sandboxed\"", "mcp.servers[0].trust_level"),
@@ -305,5 +306,6 @@ fn what_this_release_does_not_enforce_keeps_it_from_starting() {
         let (code, out, err) = run(&format!("{CLEAN}{lines}\n"), &[]);
         assert_eq!((code, &*out), (2, ""), "{lines}: {err}");
         assert!(err.contains(place) && err.contains("by this release"), "{lines}: {err}");
+        assert!(!err.contains("secret"), "{err}");
     }
 }
