@@ -1,5 +1,6 @@
 //! Counters for Prometheus.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prometheus_client::collector::Collector;
@@ -26,6 +27,8 @@ pub struct Metrics {
     unauthorized: Counter,
     sessions: Family<Labels<2>, Counter>,
     coarsenings: Arc<Mutex<Option<AnyStore>>>,
+    /// How many coarsenings have been logged.
+    logged: Arc<AtomicU64>,
 }
 
 impl Metrics {
@@ -49,7 +52,15 @@ impl Metrics {
         );
         let coarsenings = Arc::default();
         registry.register_collector(Box::new(Coarsenings(Arc::clone(&coarsenings))));
-        Self { registry: Arc::new(registry), decisions, upstream_faults, unauthorized, sessions, coarsenings }
+        Self {
+            registry: Arc::new(registry),
+            decisions,
+            upstream_faults,
+            unauthorized,
+            sessions,
+            coarsenings,
+            logged: Arc::default(),
+        }
     }
 
     /// The counters as Prometheus reads them (OpenMetrics text format).
@@ -64,6 +75,15 @@ impl Metrics {
     /// Counts how often a store's memory ran out.
     pub(crate) fn watch(&self, store: &AnyStore) {
         *self.coarsenings.lock().unwrap_or_else(PoisonError::into_inner) = Some(store.clone());
+    }
+
+    /// Says that memory ran out, once for each time that it is seen.
+    fn log_coarsenings(&self) {
+        let store = self.coarsenings.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = store.as_ref().map_or(0, TaintRegistry::coarsenings);
+        if self.logged.fetch_max(count, Ordering::Relaxed) < count {
+            tracing::warn!(count, "the memory of sessions ran out: marks were merged upwards");
+        }
     }
 
     pub(crate) fn count_unauthorized(&self) {
@@ -103,6 +123,7 @@ impl OnTrust for Metrics {
         let labels = [("event", event.kind.name().to_owned()), ("rule", rule.to_owned())];
         self.sessions.get_or_create(&labels).inc();
         audit(event);
+        self.log_coarsenings();
     }
 }
 

@@ -35,7 +35,8 @@ pub async fn open(config: &StoreConfig) -> Result<AnyStore, String> {
         }
         Store::Memory => Ok(AnyStore::Memory(MemoryTaintStore::new(config.capacity))),
         Store::Redis { url } => {
-            let connected = RedisTaintStore::builder(url.expose()).capacity(config.capacity).connect().await;
+            let connected = RedisTaintStore::builder(url.expose()).capacity(config.capacity).timeout(config.timeout);
+            let connected = connected.connect().await;
             connected.map(AnyStore::Redis).map_err(|error| error.to_string())
         }
     }

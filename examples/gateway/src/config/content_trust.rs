@@ -97,11 +97,13 @@ pub struct StoreConfig {
     pub store: Store,
     /// How many sessions it tells apart.
     pub capacity: usize,
+    /// How long Redis may take for an answer.
+    pub timeout: Duration,
 }
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { store: Store::Memory, capacity: capacity() }
+        Self { store: Store::Memory, capacity: capacity(), timeout: timeout() }
     }
 }
 
@@ -117,7 +119,7 @@ impl TryFrom<StoreFields> for StoreConfig {
                 return Err("a store of kind `redis` has a `url`, of kind `file` a `path`, of kind `memory` neither");
             }
         };
-        Ok(Self { store, capacity: fields.capacity })
+        Ok(Self { store, capacity: fields.capacity, timeout: fields.timeout })
     }
 }
 
@@ -155,6 +157,8 @@ struct StoreFields {
     kind: Kind,
     #[serde(default = "capacity")]
     capacity: usize,
+    #[serde(default = "timeout", deserialize_with = "duration::deserialize")]
+    timeout: Duration,
     url: Option<Secret>,
     path: Option<PathBuf>,
 }
@@ -170,4 +174,8 @@ enum Kind {
 
 fn capacity() -> usize {
     100_000
+}
+
+fn timeout() -> Duration {
+    Duration::from_millis(50)
 }

@@ -114,6 +114,7 @@ const CONTENT_TRUST: &[Field] = &[
 const STORE: &[Field] = &[
     may("kind", Kind::Word(&["memory", "redis", "file"])),
     may("capacity", Kind::Count(1)),
+    may("timeout", Kind::Text(duration::check)),
     may("url", Kind::Text(check_redis)),
     may("path", Kind::Text(filled)),
 ];

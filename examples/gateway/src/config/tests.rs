@@ -119,6 +119,7 @@ conversation = ["mcp-session-id"]
 kind = "redis"
 url = "redis://:p4ssw0rd@127.0.0.1:6379/0"
 capacity = 1
+timeout = "200ms"
 [provenance]
 fence = "delimit"
 structured_content = "fence_leaves"
@@ -185,7 +186,7 @@ fn reads_the_documented_example() {
     let content_trust = content_trust.unwrap();
     assert_eq!(content_trust.window, Window::Forever);
     assert_eq!(content_trust.on_tainted_sink, OnTaintedSink::Deny);
-    assert!(matches!(content_trust.store, StoreConfig { store: Store::Memory, capacity: 100_000 }));
+    assert!(matches!(content_trust.store, StoreConfig { store: Store::Memory, capacity: 100_000, .. }));
     assert_eq!(provenance.unwrap().structured_content, StructuredContent::Tag);
     let [server] = mcp.servers.as_slice() else { panic!("{mcp:?}") };
     assert_eq!(server.timeout, Duration::from_secs(30));
