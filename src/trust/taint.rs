@@ -111,7 +111,12 @@ impl Cause {
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0.escape_debug(), f)
+        // Nothing of a tool's name begins a line of a log.
+        self.0.chars().try_for_each(|letter| match letter {
+            '\u{2028}' | '\u{2029}' => write!(f, "{}", letter.escape_unicode()),
+            letter if letter.is_control() => write!(f, "{}", letter.escape_default()),
+            letter => write!(f, "{letter}"),
+        })
     }
 }
 
@@ -206,7 +211,7 @@ mod tests {
     #[test]
     fn a_cause_is_short_and_stays_on_its_line() {
         assert_eq!(Cause::new(&"ä".repeat(200)).as_str().len(), 256);
-        assert_eq!(Cause::new("a\nb").to_string(), "a\\nb");
+        assert_eq!(Cause::new("tool 'a\nb\u{2028}ä'").to_string(), "tool 'a\\nb\\u{2028}ä'");
         assert_eq!((Facts::step(13).map(Facts::bits), Facts::step(14)), (Some(1 << 15), None));
     }
 }
