@@ -196,7 +196,7 @@ impl Denial {
     pub fn code(&self) -> i32 {
         match &self.0.kind {
             DenialKind::Binding(UnboundRequest::SessionMissing) => -32600,
-            DenialKind::Binding(UnboundRequest::TaskList) => -32601,
+            DenialKind::Binding(UnboundRequest::MethodGone | UnboundRequest::TaskList) => -32601,
             DenialKind::Binding(UnboundRequest::TaskUnknown(_)) => -32602,
             DenialKind::Header(_) => -32020,
             DenialKind::Json(error) if !error.fault().is_ambiguity() => -32700,

@@ -75,6 +75,8 @@ impl Error for BindingFault {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UnboundRequest {
+    /// It names a task that is not the caller's, by a method that its revision does not have.
+    MethodGone,
     /// Nobody says who sends it, so that no id can be theirs.
     PrincipalMissing,
     /// It resumes a stream of no session.
@@ -92,6 +94,7 @@ impl UnboundRequest {
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
+            Self::MethodGone => "binding.method_gone",
             Self::PrincipalMissing => "binding.principal_missing",
             Self::SessionMissing => "binding.session_missing",
             Self::SessionUnknown(_) => "binding.session_unknown",
@@ -105,7 +108,7 @@ impl UnboundRequest {
     pub const fn fault(self) -> Option<BindingFault> {
         match self {
             Self::SessionUnknown(fault) | Self::TaskUnknown(fault) => Some(fault),
-            Self::PrincipalMissing | Self::SessionMissing | Self::TaskList => None,
+            Self::MethodGone | Self::PrincipalMissing | Self::SessionMissing | Self::TaskList => None,
         }
     }
 }
@@ -116,7 +119,7 @@ impl fmt::Display for UnboundRequest {
             Self::PrincipalMissing => "the caller is not known",
             Self::SessionMissing => "a stream can be resumed in a session only",
             Self::SessionUnknown(_) => "unknown session",
-            Self::TaskList => "Method not found",
+            Self::MethodGone | Self::TaskList => "Method not found",
             Self::TaskUnknown(_) => "unknown task",
         })
     }

@@ -85,11 +85,17 @@ impl Context {
                 return Ok(context.clone());
             }
         }
+        // A plan is of one chain: whoever is in it has the one that it carries, however it reads; nobody else has it.
+        let plan = match place {
+            _ if place.begins_chain() => Some(Arc::default()),
+            _ if place.after => head.extensions.get::<Self>().and_then(|context| context.plan.clone()),
+            _ => None,
+        };
         let mcp = reading.dialect.rules().mcp_transport;
         let mirror = if mcp { Mirror::read(&head.headers).map_err(ReadError::Mirror)? } else { Mirror::default() };
         let carried = head.extensions.get::<Self>().filter(|context| context.is_of(head, bytes, &mirror, reading));
         if let Some(context) = carried.filter(|_| !place.begins_chain()) {
-            return Ok(context.clone());
+            return Ok(Self { plan, ..context.clone() });
         }
         #[cfg(feature = "content-trust")]
         let found = carried.and_then(|context| context.found.clone());
@@ -103,7 +109,7 @@ impl Context {
         };
         let context = Self {
             inner,
-            plan: place.before.then(Arc::default),
+            plan,
             // What a layer further out has found out is true of the same bytes.
             #[cfg(feature = "content-trust")]
             found,
@@ -141,7 +147,7 @@ impl Context {
     /// Whether the layer right outside has read the body of a request that asks for nothing else.
     pub(crate) fn is_read(head: &Parts, reading: &Reading) -> bool {
         let read = head.extensions.get::<Self>().is_some_and(|context| context.inner.reading.is(reading));
-        read && !head.headers.contains_key(UPGRADE)
+        read && head.method == Method::POST && !head.headers.contains_key(UPGRADE)
     }
 
     pub(crate) fn inspection(&self) -> &Inspection {

@@ -125,7 +125,8 @@ impl Mirror {
 
     /// Refuses them behind the body.
     pub(crate) fn check_trailers(trailers: &HeaderMap) -> Result<()> {
-        if trailers.keys().any(|name| name.as_str().starts_with(FAMILY)) {
+        // Some hosts read `_` as `-`.
+        if trailers.keys().any(|name| name.as_str().replace('_', "-").starts_with(FAMILY)) {
             return Err(mismatch(FAMILY, MirrorFault::InTrailers));
         }
         Ok(())

@@ -32,7 +32,7 @@ pub use self::view::{Call, Message, MessageKind};
 
 pub(crate) use self::salvage::IdSalvage;
 #[cfg(feature = "content-trust")]
-pub(crate) use self::tasks::{TaskMentions, TaskPlace};
+pub(crate) use self::tasks::{TaskMentions, TaskPlace, hides_letters};
 
 #[cfg(test)]
 mod tests;

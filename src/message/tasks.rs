@@ -39,8 +39,7 @@ pub(crate) struct TaskMentions<'a> {
 impl<'a> TaskMentions<'a> {
     /// Whether a text may name a task at all: nearly none does, and those need not be read.
     pub(crate) fn may_be_in(text: &[u8]) -> bool {
-        // An escape may hide a letter.
-        [&b"taskId"[..], b"/related-task", b"\\u"].iter().any(|sign| memmem::find(text, sign).is_some())
+        [&b"taskId"[..], b"/related-task"].iter().any(|sign| memmem::find(text, sign).is_some()) || hides_letters(text)
     }
 
     /// Reads a message, or each of a batch.
@@ -62,6 +61,12 @@ impl<'a> TaskMentions<'a> {
         reader.reader.end()?;
         Ok(messages)
     }
+}
+
+/// Whether an escape may stand for a letter of a name: of ASCII, and visible.
+pub(crate) fn hides_letters(text: &[u8]) -> bool {
+    let is_visible = |at: usize| text.get(at + 4).is_some_and(|digit| matches!(digit, b'2'..=b'7'));
+    memmem::find_iter(text, b"\\u00").any(is_visible)
 }
 
 struct Read<'a> {

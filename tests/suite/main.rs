@@ -12,6 +12,8 @@ mod answers;
 mod attack;
 #[cfg(feature = "content-trust")]
 mod binding;
+#[cfg(feature = "content-trust")]
+mod binding_attacks;
 mod bodies;
 mod borders;
 #[cfg(feature = "content-trust")]

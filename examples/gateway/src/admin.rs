@@ -141,5 +141,9 @@ fn no_key() -> Response {
 }
 
 fn failed(error: &StoreError) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response()
+    let status = match error {
+        StoreError::NoSuchCursor => StatusCode::BAD_REQUEST,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, format!("{error}\n")).into_response()
 }

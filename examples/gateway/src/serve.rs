@@ -45,10 +45,8 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
         let key = app::binding_key(&parsed.config.gateway);
         let key = key.map_err(|message| parsed.places.problem("gateway.binding_key", message))?;
         let router = app::router(&parsed.config, &policy, &metrics, trust.as_ref(), &key);
-        tokio::select! {
-            () = serve(listener, router) => {}
-            () = admin => {}
-        }
+        // Both hear that they are to stop, and each waits for what it has in flight.
+        tokio::join!(serve(listener, router), admin);
         Ok(())
     })
 }
@@ -66,9 +64,8 @@ async fn admin(parsed: &Parsed, trust: Option<&Trust>) -> Result<impl Future<Out
         _ => None,
     };
     Ok(async move {
-        match listening {
-            Some((listener, router)) => serve(listener, router).await,
-            None => std::future::pending().await,
+        if let Some((listener, router)) = listening {
+            serve(listener, router).await;
         }
     })
 }

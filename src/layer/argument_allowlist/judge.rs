@@ -53,7 +53,7 @@ impl Gate {
         let passage = match admission {
             Admission::Preflight => Passage::new(&head, None, Client::default()),
             Admission::Bodiless => {
-                self.front.check_bodiless(&head)?;
+                self.front.check_bodiless(&head, &collected)?;
                 let passage = self.judge_head(&head, &Call::Plumbing { method: head.method.as_str().into() })?;
                 self.watch_stream(&mut head, passage)
             }

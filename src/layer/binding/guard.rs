@@ -15,8 +15,8 @@ use crate::answer::{Client, Denial, DenialKind};
 use crate::binding::{Binder, BindingFault, BindingKey, UnboundRequest, VerifiedSession};
 use crate::http::{Admission, Collected, Context, HeadFault, Lost};
 use crate::identity::{Principal, Server};
-use crate::layer::exchange::{Admitted, Decided, Front, Guard, Passage, Protocol, Step, Work};
-use crate::message::{Era, Inspection, Mirror, TaskPlace};
+use crate::layer::exchange::{Admitted, Decided, Front, Guard, OF_THE_BYTES, Passage, Protocol, Step, Work};
+use crate::message::{Era, Inspection, Mirror, TaskPlace, hides_letters};
 use crate::response::{Plan, Stage, Watch};
 
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -65,16 +65,17 @@ impl BindingGuard {
             Admission::Preflight => {
                 // It has no session, nor anybody to whom one could belong.
                 head.headers.remove(&SESSION);
+                head.extensions.remove::<VerifiedSession>();
                 Passage::new(&head, None, Client::default())
             }
-            Admission::Bodiless => self.verify_head(&mut head)?,
+            Admission::Bodiless => self.verify_head(&mut head, &collected)?,
             Admission::Read => self.verify_body(&mut head, &mut collected)?,
         };
         Ok((head, collected, passage))
     }
 
-    fn verify_head(&self, head: &mut Parts) -> Result<Passage, Denial> {
-        self.front.check_bodiless(head)?;
+    fn verify_head(&self, head: &mut Parts, collected: &Collected) -> Result<Passage, Denial> {
+        self.front.check_bodiless(head, collected)?;
         let ids = self.session(head);
         let ids = ids.map_err(|unbound| self.front.refuse(head, DenialKind::Binding(unbound), None))?;
         let streams = head.method == Method::GET;
@@ -163,6 +164,9 @@ fn correct(head: &mut Parts, ids: &BoundIds, length: usize) {
     if head.headers.contains_key(CONTENT_LENGTH) {
         head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
+    for name in OF_THE_BYTES {
+        head.headers.remove(name);
+    }
     if let Some(name) = ids.replaced(TaskPlace::Params) {
         Mirror::correct_name(&mut head.headers, name);
     }
@@ -176,7 +180,7 @@ fn ask_for_plain(head: &mut Parts) {
 /// Whether the answer to a body may name tasks: those that are about tasks say so, and so does who can take one for an
 /// answer.
 fn may_bring_tasks(body: &Bytes) -> bool {
-    memmem::find(body, b"task").is_some() || memmem::find(body, b"\\u").is_some()
+    memmem::find(body, b"task").is_some() || hides_letters(body)
 }
 
 impl BoundIds {
@@ -188,7 +192,15 @@ impl BoundIds {
                 return Err((message.position(), UnboundRequest::TaskList));
             }
         }
-        let edits = self.unbind_tasks(inspection.bytes())?;
+        let gone = |at: usize| {
+            let method = inspection.messages().nth(at).and_then(|message| message.method().ok());
+            inspection.era() == Era::Modern && method.is_some_and(|method| method == "tasks/result")
+        };
+        let edits = self.unbind_tasks(inspection.bytes()).map_err(|(at, unbound)| match unbound {
+            // A server that has no such method says so, whatever the id.
+            UnboundRequest::TaskUnknown(_) if gone(at) => (at, UnboundRequest::MethodGone),
+            unbound => (at, unbound),
+        })?;
         Ok((!edits.is_empty()).then(|| edits.apply(inspection.bytes()).collect::<Vec<_>>().concat().into()))
     }
 }

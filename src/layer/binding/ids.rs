@@ -93,7 +93,17 @@ impl BoundIds {
     /// The server's own id, where that is to be put.
     fn unbind_task(&self, presented: &str, expected: &Expected) -> Result<Option<Box<str>>, BindingFault> {
         match (expected, self.binder.verify_task(presented)) {
-            (Expected::Own, _) | (Expected::Either, Err(BindingFault::Malformed)) => Ok(None),
+            (Expected::Own, _) => Ok(None),
+            // What has not the form of a bound id is the client's own.
+            (
+                Expected::Either,
+                Err(
+                    BindingFault::Malformed
+                    | BindingFault::OtherKind
+                    | BindingFault::OtherVersion
+                    | BindingFault::TooLong,
+                ),
+            ) => Ok(None),
             (Expected::Bound | Expected::Either, verified) => verified.map(|task| Some(task.id().into())),
         }
     }

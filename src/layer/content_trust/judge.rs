@@ -112,7 +112,7 @@ impl<T: TaintStore> Trust<T> {
                 Ok(Prepared::Passes(head, collected, passage))
             }
             Admission::Bodiless => {
-                self.front.check_bodiless(&head)?;
+                self.front.check_bodiless(&head, &collected)?;
                 let passage = self.watch_stream(&mut head)?;
                 Ok(Prepared::Passes(head, collected, passage))
             }

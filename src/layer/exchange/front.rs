@@ -96,8 +96,9 @@ impl Front {
     }
 
     /// Refuses headers that mirror a body where there is none.
-    pub(crate) fn check_bodiless(&self, head: &Parts) -> Result<(), Denial> {
-        let checked = Mirror::check_bodiless(&head.headers);
+    pub(crate) fn check_bodiless(&self, head: &Parts, collected: &Collected) -> Result<(), Denial> {
+        let trailers = collected.trailers.as_ref().map_or(Ok(()), Mirror::check_trailers);
+        let checked = trailers.and_then(|()| Mirror::check_bodiless(&head.headers));
         checked.map_err(|error| self.refuse(head, DenialKind::Header(error), None))
     }
 

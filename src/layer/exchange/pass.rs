@@ -49,7 +49,7 @@ enum Media {
 const INVALID: DenialKind = DenialKind::Upstream(UpstreamFault::InvalidAnswer);
 
 /// What says something of the bytes of a body.
-const OF_THE_BYTES: [HeaderName; 5] = [
+pub(crate) const OF_THE_BYTES: [HeaderName; 5] = [
     ETAG,
     HeaderName::from_static("content-digest"),
     HeaderName::from_static("content-md5"),

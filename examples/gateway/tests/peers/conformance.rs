@@ -25,10 +25,19 @@ async fn conformance_through_an_admin_role_is_that_of_the_server() {
         assert!(bare.len() > 25 && checks > 50, "{revision}: the runner did not run");
         assert!(bare.values().flatten().any(|check| check.ends_with("SUCCESS")), "{revision}: nothing succeeds");
         for (scenario, checks) in &bare {
-            assert_eq!(gated.get(scenario), Some(checks), "{revision}: {scenario}");
+            let gated = gated.get(scenario).map(|checks| checks.iter().map(as_bare).collect::<Vec<_>>());
+            assert_eq!(gated, Some(checks.iter().map(as_bare).collect()), "{revision}: {scenario}");
         }
         assert_eq!(bare.len(), gated.len(), "{revision}");
     }
+}
+
+/// The gateway knows that a task is not the caller's before the server is asked, and so gives the code that the
+/// extension wants even in front of a server that has no tasks.
+#[expect(clippy::ptr_arg, reason = "mapped over strings")]
+fn as_bare(check: &String) -> &str {
+    let unknown_task = "sep-2663-tasks-get-invalid-task-id-32602=";
+    if check.starts_with(unknown_task) { unknown_task } else { check }
 }
 
 async fn run(peers: &Path, url: &str, revision: &str, name: &str) -> Results {
