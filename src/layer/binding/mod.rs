@@ -54,9 +54,14 @@
 //! - A server that mixes up its clients, or gives one the content of another: only ids are bound.
 //! - Use of a session that its client has ended: nothing is remembered here, and the server has to say 404. A bound id
 //!   is never taken for a new one.
-//! - Ids in other places: in the text of results, in `error.data`, in the `inputRequests` of a task, in URLs (the
-//!   `sessionId` of the transport of 2024-11-05), in trailers. They reach the client as they are, and are worth
-//!   nothing to it, since only bound ones are accepted.
+//! - Ids in other places: in the text of results, in `error.data`, in the `inputRequests` of a task, in URLs. They reach
+//!   the client as they are. Where this layer looks they are worth nothing, since only bound ones are accepted there.
+//!   **URLs are not looked at**: the `sessionId` in the query of the transport of 2024-11-05 is not bound, and a server
+//!   that takes it should not be reached by queries of clients.
+//! - Notifications and answers to the server name tasks of the client's own too, so that what has not the form of a bound
+//!   id passes there.
+//! - Names in another case in a related task (`_meta`), which a server that ignores case would read.
+//! - Servers' ids of more than 1024 bytes: the answer that gives one is refused.
 //! - A server that answers a call with a task that nobody declared to understand: its raw id, likewise.
 //! - A client's own tasks: a server that relates a message to one gives its id in bound form.
 //! - A stolen token: whoever has it is its principal.
