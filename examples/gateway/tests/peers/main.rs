@@ -8,7 +8,7 @@ mod clients;
 mod conformance;
 mod day;
 mod raw;
-#[path = "../shared/redis.rs"]
+#[path = "../common/redis.rs"]
 mod redis;
 mod roles;
 mod sdks;

@@ -11,7 +11,7 @@ mod edge;
 mod framing;
 mod headers;
 mod lists;
-#[path = "../shared/redis.rs"]
+#[path = "../common/redis.rs"]
 mod redis;
 mod store_down;
 mod streaming;
