@@ -33,7 +33,7 @@ impl Guard for Gate {
                 let call = Call::Tool { name: tool.into(), arguments: Arguments::ABSENT };
                 self.judge_head(head, &call).map(|passage| Admitted::Forward(Box::new(passage)))
             }
-            Protocol::JsonRpc(reading) => self.front.admit(head, reading).map(Admitted::Receive),
+            Protocol::JsonRpc(_) => self.front.admit(head).map(Admitted::Receive),
         }
     }
 

@@ -13,9 +13,9 @@ use memchr::memmem;
 use super::ids::{BoundIds, SESSION};
 use crate::answer::{Client, Denial, DenialKind};
 use crate::binding::{Binder, BindingFault, BindingKey, UnboundRequest, VerifiedSession};
-use crate::http::{Admission, Collected, Context, HeadFault, Lost};
+use crate::http::{Admission, Collected, Context, Lost};
 use crate::identity::{Principal, Server};
-use crate::layer::exchange::{Admitted, Decided, Front, Guard, OF_THE_BYTES, Passage, Protocol, Step, Work};
+use crate::layer::exchange::{Admitted, Decided, Front, Guard, OF_THE_BYTES, Passage, Step, Work};
 use crate::message::{Era, Inspection, Mirror, TaskPlace, hides_letters};
 use crate::response::{Plan, Stage, Watch};
 
@@ -38,10 +38,7 @@ impl Guard for BindingGuard {
     }
 
     fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
-        let Protocol::JsonRpc(reading) = &self.front.protocol else {
-            return Err(self.front.refuse(head, DenialKind::Head(HeadFault::ContentTypeUnsupported), None));
-        };
-        self.front.admit(head, reading).map(Admitted::Receive)
+        self.front.admit(head).map(Admitted::Receive)
     }
 
     fn decide(

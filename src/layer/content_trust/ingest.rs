@@ -47,7 +47,7 @@ impl<T: TaintStore> Ingestion<T> {
         if assessment.is_marked() {
             return None;
         }
-        let of_server = trust.classifier.classify_server(Trust::<T>::owner(server)).into_owned();
+        let of_server = trust.classifier.classify_server(server.map(Server::as_str)).into_owned();
         let foreign = of_server.pollutes();
         let (verdict, looks_for) = match &assessment.verdict {
             // Claims of a foreign server are news only where a call of its batch is vouched for.
@@ -63,7 +63,7 @@ impl<T: TaintStore> Ingestion<T> {
 
     /// For a stream that nobody asked a question for.
     pub(super) fn of_stream(trust: &Arc<Trust<T>>, head: &Parts, key: TaintKey, server: Option<&Server>) -> Self {
-        let verdict = trust.classifier.classify_server(Trust::<T>::owner(server)).into_owned();
+        let verdict = trust.classifier.classify_server(server.map(Server::as_str)).into_owned();
         let looks_for = if verdict.pollutes() {
             LooksFor::Content { answers: true }
         } else {

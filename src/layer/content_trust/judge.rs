@@ -17,9 +17,9 @@ use super::guard::Trust;
 use super::ingest::Ingestion;
 use crate::answer::{Client, Denial, DenialKind, Requester, TrustFault};
 use crate::binding::VerifiedSession;
-use crate::http::{self as requests, Admission, Collected, HeadFault, Lost};
-use crate::identity::{Principal, Server};
-use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Protocol, Step, Work};
+use crate::http::{self as requests, Admission, Collected, Lost};
+use crate::identity::Principal;
+use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Step, Work};
 use crate::message::{Era, Inspection};
 use crate::observe::{Outcome, TrustEventKind};
 use crate::response::{Plan, Stage, Watch};
@@ -34,10 +34,7 @@ impl<T: TaintStore> Guard for Trust<T> {
     }
 
     fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
-        match &self.front.protocol {
-            Protocol::Grpc => Err(self.front.refuse(head, DenialKind::Head(HeadFault::ContentTypeUnsupported), None)),
-            Protocol::JsonRpc(reading) => self.front.admit(head, reading).map(Admitted::Receive),
-        }
+        self.front.admit(head).map(Admitted::Receive)
     }
 
     fn decide(
@@ -125,8 +122,7 @@ impl<T: TaintStore> Trust<T> {
         let inspection = context.inspection().clone();
         let key = self.key_of_body(&head, &inspection)?;
         let epoch = head.extensions.get::<Principal>().is_some_and(|principal| principal.epoch().is_some());
-        let server = self.front.caller(&head, Era::Legacy).server.cloned();
-        let mut assessment = self.assess(&inspection, server.as_ref(), epoch);
+        let mut assessment = self.assess(&inspection, self.front.server_of(&head), epoch);
         if self.has_forgotten(&head, key) {
             assessment.assume(Cause::new("session from before the start of a memory that forgets"));
         }
@@ -259,10 +255,5 @@ impl<T: TaintStore> Trust<T> {
         let principal = pending.head.extensions.get();
         let verdict = pending.assessment.verdict.as_ref().map(|(_, verdict)| verdict);
         self.on_trust(kind, pending.key, principal, verdict, session.map(SessionTaint::taint));
-    }
-
-    /// The server that owns what is called.
-    pub(super) fn owner(server: Option<&Server>) -> Option<&str> {
-        server.map(Server::as_str)
     }
 }

@@ -66,7 +66,10 @@ impl Default for Front {
 
 impl Front {
     /// Whether, and how, the body of a request of JSON-RPC is to be received.
-    pub(crate) fn admit(&self, head: &Parts, reading: &Reading) -> Result<Admission, Denial> {
+    pub(crate) fn admit(&self, head: &Parts) -> Result<Admission, Denial> {
+        let Protocol::JsonRpc(reading) = &self.protocol else {
+            return Err(self.refuse(head, DenialKind::Head(HeadFault::ContentTypeUnsupported), None));
+        };
         if self.place.after && Context::is_read(head, reading) {
             return Ok(Admission::Read);
         }

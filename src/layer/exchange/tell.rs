@@ -29,8 +29,12 @@ impl Caller<'_> {
 
 impl Front {
     pub(crate) fn caller<'a>(&'a self, head: &'a Parts, era: Era) -> Caller<'a> {
-        let server = self.server.as_ref().or_else(|| head.extensions.get());
-        Caller { head: Some(head), roles: self.roles.roles(head), server, era }
+        Caller { head: Some(head), roles: self.roles.roles(head), server: self.server_of(head), era }
+    }
+
+    /// The server that owns what is called.
+    pub(crate) fn server_of<'a>(&'a self, head: &'a Parts) -> Option<&'a Server> {
+        self.server.as_ref().or_else(|| head.extensions.get())
     }
 
     /// Refuses what could not be read.
