@@ -12,6 +12,7 @@ use super::edit::is_the_very;
 use super::events::{Event, Splitter, TooLong};
 use super::ingest::{Carrier, Markings, Unmarked};
 use super::plan::{Stages, Watch};
+use super::rewrite::Origin;
 use crate::answer::{DenialKind, TrustFault, UpstreamFault};
 use crate::http::{BodyFault, BufferBudget, Reservation};
 
@@ -180,12 +181,12 @@ fn handed_on(event: &Event, watch: Watch, stages: &Stages) -> Option<Bytes> {
         return Some(event.raw().clone());
     }
     // What hides from clients that follow the standard matters where something must not be seen.
-    let conceals = !stages.lists.is_empty();
+    let conceals = stages.are_exact();
     let data = event.data().filter(|data| !data.is_empty());
     let Some(data) = data else {
         return Some(if conceals { event.with_data(&[b""]) } else { event.raw().clone() });
     };
-    let pieces = stages.apply(watch, &data, true).ok()?;
+    let pieces = stages.apply(watch, &data, Origin::Stream).ok()?;
     match &pieces[..] {
         [same] if is_the_very(same, &data) && !(conceals && event.hides_json()) => Some(event.raw().clone()),
         pieces => Some(event.with_data(pieces)),

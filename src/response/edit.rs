@@ -41,6 +41,11 @@ impl Edits {
         self.edits.is_empty()
     }
 
+    /// Adds changes to other places of the same text.
+    pub(crate) fn append(&mut self, other: Self) {
+        other.edits.into_iter().for_each(|Edit { range, with }| self.replace(range, with));
+    }
+
     /// The length that a text of some length has once it is changed.
     #[cfg(test)]
     pub(crate) fn len_of(&self, text_len: usize) -> usize {
@@ -70,6 +75,91 @@ impl Edit {
     fn is_before(&self, range: &Range<usize>) -> bool {
         self.range.end <= range.start && (self.range.start < range.start || self.range.is_empty())
     }
+}
+
+/// What goes of the items of an array or the members of an object, with as many commas: at the start those behind them,
+/// elsewhere those before.
+#[derive(Debug)]
+pub(crate) struct Cuts {
+    /// Right behind the bracket.
+    open: usize,
+    /// Where the last item that stays ends.
+    kept_to: Option<usize>,
+    cut: Option<Range<usize>>,
+}
+
+/// Where an array or an object can be added to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    at: usize,
+    /// Something stands before.
+    comma: bool,
+}
+
+impl Cuts {
+    /// Of a container whose bracket stands at an offset.
+    pub(crate) fn within(bracket: usize) -> Self {
+        Self { open: bracket + 1, kept_to: None, cut: None }
+    }
+
+    /// This item stays.
+    pub(crate) fn keep(&mut self, item: Range<usize>, edits: &mut Edits) {
+        if let Some(cut) = self.cut.take() {
+            let to = if self.kept_to.is_none() { item.start } else { cut.end };
+            edits.replace(cut.start..to, Bytes::new());
+        }
+        self.kept_to = Some(item.end);
+    }
+
+    /// This item goes.
+    pub(crate) fn cut(&mut self, item: Range<usize>) {
+        let from = self.cut.take().map_or_else(|| self.kept_to.unwrap_or(item.start), |cut| cut.start);
+        self.cut = Some(from..item.end);
+    }
+
+    /// There are no others: where one could be added.
+    pub(crate) fn close(self, edits: &mut Edits) -> Slot {
+        let slot = Slot { at: self.kept_to.unwrap_or(self.open), comma: self.kept_to.is_some() };
+        if let Some(cut) = self.cut {
+            edits.replace(cut, Bytes::new());
+        }
+        slot
+    }
+}
+
+impl Slot {
+    /// Adds an item.
+    pub(crate) fn fill(self, item: &str, edits: &mut Edits) {
+        let with = if self.comma { Bytes::from([",", item].concat()) } else { Bytes::copy_from_slice(item.as_bytes()) };
+        edits.replace(self.at..self.at, with);
+    }
+}
+
+/// In how many pieces a text may be handed on.
+const MAX_PIECES: usize = 64;
+/// The bytes from which on a piece is not copied.
+const LARGE: usize = 4096;
+
+/// A text in one piece.
+pub(crate) fn join(mut pieces: Vec<Bytes>) -> Bytes {
+    match pieces.pop() {
+        Some(only) if pieces.is_empty() => only,
+        Some(last) => {
+            pieces.push(last);
+            pieces.concat().into()
+        }
+        None => Bytes::new(),
+    }
+}
+
+/// Joins neighbours that are small where there are many: each piece is a frame, and beyond some number of them a copy
+/// costs less.
+pub(crate) fn coalesce(pieces: Vec<Bytes>) -> Vec<Bytes> {
+    if pieces.len() <= MAX_PIECES {
+        return pieces;
+    }
+    let small = |piece: &Bytes| piece.len() < LARGE;
+    pieces.chunk_by(|one, other| small(one) && small(other)).map(|run| join(run.to_vec())).collect()
 }
 
 /// Whether these are not only the same bytes but in the same place: what has not been edited need not be compared.

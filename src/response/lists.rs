@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::edit::Edits;
+use super::edit::{Cuts, Edits};
 use crate::json::{self, Kind, Reader, Text, Value, folds_onto};
 
 const CACHE_SCOPE: &str = "cacheScope";
@@ -266,34 +266,24 @@ impl Filter<'_> {
         Ok(())
     }
 
-    /// Reads a list. Neighbours that are not permitted go together, with as many commas: at the start of the list those
-    /// behind them, elsewhere those before.
+    /// Reads a list. What is not permitted goes.
     fn list(&mut self, kind: ListKind) -> Result<(), Unreadable> {
-        let mut kept_to = None;
-        let mut cut: Option<Range<usize>> = None;
+        self.reader.kind()?;
+        let mut cuts = Cuts::within(self.reader.at());
         self.reader.open_array()?;
         while self.reader.element()? {
             if self.asked.list != Some(kind) && !matches!(self.reader.kind()?, Kind::Array | Kind::Object) {
                 // Something else of the same name: no entry of a list is a text or a number.
-                self.reader.value()?;
-                kept_to = Some(self.reader.at());
+                let other = self.reader.value()?.raw_span();
+                cuts.keep(other.start()..other.end(), &mut self.edits);
                 continue;
             }
-            let (entry, permitted) = self.entry(kind)?;
-            if !permitted {
-                let from = cut.map_or_else(|| kept_to.unwrap_or(entry.start), |cut| cut.start);
-                cut = Some(from..entry.end);
-                continue;
+            match self.entry(kind)? {
+                (entry, true) => cuts.keep(entry, &mut self.edits),
+                (entry, false) => cuts.cut(entry),
             }
-            if let Some(cut) = cut.take() {
-                let to = if kept_to.is_none() { entry.start } else { cut.end };
-                self.edits.replace(cut.start..to, Bytes::new());
-            }
-            kept_to = Some(entry.end);
         }
-        if let Some(cut) = cut {
-            self.edits.replace(cut, Bytes::new());
-        }
+        cuts.close(&mut self.edits);
         Ok(())
     }
 

@@ -25,5 +25,6 @@ pub(crate) use self::ingest::{Ingest, Marking, Unmarked};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::lists::Unreadable;
 pub(crate) use self::plan::{ListRule, Plan, Stage, Stages, Watch};
+pub(crate) use self::rewrite::Origin;
 #[cfg(feature = "content-trust")]
 pub(crate) use self::rewrite::Rewrite;

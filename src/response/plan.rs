@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use super::edit::{coalesce, join};
 use super::ingest::{Ingest, Ingests};
 use super::lists::{Asked, Entry, ListKind, Unreadable, filter};
-use super::rewrite::{Rewrite, Rewrites};
+use super::rewrite::{Origin, Rewrite, Rewrites};
 use crate::identity::{Roles, Server};
 use crate::message::{Era, Inspection, Message};
 use crate::policy::{Listed, Policy};
@@ -82,10 +83,18 @@ impl Stages {
         !self.lists.is_empty() || !self.ingests.is_empty() || self.rewrites.hold_answers()
     }
 
-    /// A message as it may be handed on, alone or as one of a stream.
-    pub(crate) fn apply(&self, watch: Watch, message: &Bytes, streamed: bool) -> Result<Vec<Bytes>, Unreadable> {
-        let message = self.rewrites.apply(message)?;
-        if self.lists.is_empty() { Ok(vec![message]) } else { watch.apply(&message, &self.lists, streamed) }
+    /// Whether nothing may be handed on that cannot be read.
+    pub(crate) fn are_exact(&self) -> bool {
+        !self.lists.is_empty() || self.rewrites.are_exact()
+    }
+
+    /// A message as it may be handed on.
+    pub(crate) fn apply(&self, watch: Watch, message: &Bytes, mut of: Origin<'_>) -> Result<Vec<Bytes>, Unreadable> {
+        let pieces = self.rewrites.apply(message, &mut of)?;
+        if self.lists.is_empty() {
+            return Ok(coalesce(pieces));
+        }
+        watch.apply(&join(pieces), &self.lists, matches!(of, Origin::Stream))
     }
 }
 
@@ -116,9 +125,6 @@ impl Plan {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
     }
 }
-
-/// In how many pieces a message may be handed on.
-const MAX_PIECES: usize = 64;
 
 /// What a request asks for.
 enum Asks {
@@ -172,8 +178,6 @@ impl Watch {
         if edits.is_empty() {
             return Ok(vec![text.clone()]);
         }
-        let pieces: Vec<_> = edits.apply(text).collect();
-        // Each piece is a frame: beyond some number of them a copy costs less.
-        if pieces.len() > MAX_PIECES { Ok(vec![pieces.concat().into()]) } else { Ok(pieces) }
+        Ok(coalesce(edits.apply(text).collect()))
     }
 }

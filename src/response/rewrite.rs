@@ -4,21 +4,37 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::response::Parts;
 
-use super::edit::Edits;
+use super::edit::{Edits, join};
 use super::lists::Unreadable;
 
 /// Changes responses on their way.
 pub(crate) trait Rewrite: Send + Sync {
-    /// Changes the head of a response, of whatever status.
-    fn head(&self, headers: &mut HeaderMap) -> Result<(), Unreadable>;
+    /// Changes the head of a response, of whatever status, before its body is looked at.
+    fn head(&self, head: &mut Parts) -> Result<(), Unreadable>;
 
-    /// What changes in the body of an answer in JSON, or in a message of a stream.
-    fn edits(&self, message: &Bytes) -> Result<Edits, Unreadable>;
+    /// Whether something may have to change in a message, as it came from the server: what is not read costs nothing.
+    fn concerns(&self, message: &[u8]) -> bool;
+
+    /// What changes in a message.
+    fn edits(&self, message: &Bytes, of: &mut Origin<'_>) -> Result<Edits, Unreadable>;
+
+    /// Changes the head of a stream of events, before any of them is there.
+    fn stream(&self, _head: &mut Parts) {}
 
     /// Whether something may change in an answer in JSON, so that it has to be held.
     fn holds_answers(&self) -> bool;
+
+    /// Whether nothing may be handed on that cannot be read.
+    fn is_exact(&self) -> bool;
+}
+
+/// What a message came in.
+pub(crate) enum Origin<'a> {
+    /// A response of its own, the head of which is still here.
+    Answer(&'a mut Parts),
+    Stream,
 }
 
 /// All who change what is handed on, from the outside in.
@@ -38,20 +54,28 @@ impl Rewrites {
         self.0.iter().any(|rewrite| rewrite.holds_answers())
     }
 
-    pub(crate) fn head(&self, headers: &mut HeaderMap) -> Result<(), Unreadable> {
-        self.0.iter().rev().try_for_each(|rewrite| rewrite.head(headers))
+    pub(crate) fn are_exact(&self) -> bool {
+        self.0.iter().any(|rewrite| rewrite.is_exact())
     }
 
-    /// The message as it is handed on: the very same where nothing changes.
-    pub(crate) fn apply(&self, message: &Bytes) -> Result<Bytes, Unreadable> {
-        let mut message = message.clone();
-        for rewrite in self.0.iter().rev() {
-            let edits = rewrite.edits(&message)?;
-            if !edits.is_empty() {
-                message = edits.apply(&message).collect::<Vec<_>>().concat().into();
-            }
+    pub(crate) fn head(&self, head: &mut Parts) -> Result<(), Unreadable> {
+        self.0.iter().rev().try_for_each(|rewrite| rewrite.head(head))
+    }
+
+    pub(crate) fn stream(&self, head: &mut Parts) {
+        self.0.iter().rev().for_each(|rewrite| rewrite.stream(head));
+    }
+
+    /// The message as it is handed on, in pieces: the very same where nothing changes.
+    pub(crate) fn apply(&self, message: &Bytes, of: &mut Origin<'_>) -> Result<Vec<Bytes>, Unreadable> {
+        let mut pieces = vec![message.clone()];
+        // What one of them writes concerns no other, so that what came is what is asked about.
+        for rewrite in self.0.iter().rev().filter(|rewrite| rewrite.concerns(message)) {
+            let whole = join(pieces);
+            let edits = rewrite.edits(&whole, of)?;
+            pieces = if edits.is_empty() { vec![whole] } else { edits.apply(&whole).collect() };
         }
-        Ok(message)
+        Ok(pieces)
     }
 }
 

@@ -3,12 +3,12 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
+use http::response::Parts;
 
 use crate::binding::{Binder, BindingFault, UnboundRequest, VerifiedSession};
 use crate::message::{TaskMentions, TaskPlace};
-use crate::response::{Edits, Rewrite, Unreadable};
+use crate::response::{Edits, Origin, Rewrite, Unreadable};
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -130,7 +130,8 @@ impl BoundIds {
 }
 
 impl Rewrite for BoundIds {
-    fn head(&self, headers: &mut HeaderMap) -> Result<(), Unreadable> {
+    fn head(&self, head: &mut Parts) -> Result<(), Unreadable> {
+        let headers = &mut head.headers;
         let mut values = headers.get_all(&SESSION).iter();
         let bound = match (values.next(), values.next()) {
             (None, _) => return Ok(()),
@@ -142,11 +143,12 @@ impl Rewrite for BoundIds {
         Ok(())
     }
 
-    fn edits(&self, message: &Bytes) -> Result<Edits, Unreadable> {
+    fn concerns(&self, message: &[u8]) -> bool {
+        TaskMentions::may_be_in(message)
+    }
+
+    fn edits(&self, message: &Bytes, _: &mut Origin<'_>) -> Result<Edits, Unreadable> {
         let mut edits = Edits::new();
-        if !TaskMentions::may_be_in(message) {
-            return Ok(edits);
-        }
         for found in TaskMentions::read(message)? {
             for (place, text) in &found.mentions {
                 if let Some(text) = text.filter(|_| is_of_server(found.method.as_deref(), *place)) {
@@ -160,6 +162,10 @@ impl Rewrite for BoundIds {
 
     fn holds_answers(&self) -> bool {
         self.holds_answers
+    }
+
+    fn is_exact(&self) -> bool {
+        false
     }
 }
 

@@ -16,7 +16,9 @@ use super::guard::Guard;
 use super::passage::Passage;
 use crate::answer::{DenialKind, Requester, TrustFault, UpstreamFault};
 use crate::http::{ResponseBody, check_parameter};
-use crate::response::{Carrier, EventBody, Failure, Gather, Gathered, Markings, Missing, Stages, Watch, is_the_very};
+use crate::response::{
+    Carrier, EventBody, Failure, Gather, Gathered, Markings, Missing, Origin, Stages, Watch, is_the_very,
+};
 
 /// What is to be done with a response.
 pub(crate) enum Passed<R> {
@@ -61,12 +63,15 @@ impl Front {
     /// Looks at the head of a response: most are handed on as they are.
     pub(super) fn pass<G: Guard, R: Body<Data = Bytes>>(
         guard: &Arc<G>,
-        mut response: Response<R>,
+        response: Response<R>,
         passage: &Passage,
     ) -> Passed<R> {
         let front = guard.front();
         let stages = passage.work.take();
-        if stages.rewrites.head(response.headers_mut()).is_err() {
+        let (mut head, body) = response.into_parts();
+        let changed = stages.rewrites.head(&mut head);
+        let response = Response::from_parts(head, body);
+        if changed.is_err() {
             return front.refuse_passed(response, passage);
         }
         let switches = response.status() == StatusCode::SWITCHING_PROTOCOLS;
@@ -78,9 +83,9 @@ impl Front {
             return Passed::Done(response.map(ResponseBody::inner));
         }
         let media = Media::of(response.headers());
-        match stages.lists.is_empty() {
-            true => Self::look_at(guard, response, media, passage, stages),
-            false => Self::filter(guard, response, media, passage, stages),
+        match stages.are_exact() {
+            false => Self::look_at(guard, response, media, passage, stages),
+            true => Self::require(guard, response, media, passage, stages),
         }
     }
 
@@ -90,8 +95,8 @@ impl Front {
         Passed::Done(self.answer(&denial).map(ResponseBody::answer))
     }
 
-    /// A list, which must be one.
-    fn filter<G: Guard, R: Body<Data = Bytes>>(
+    /// A list, which must be one, or whatever else must be read to be handed on.
+    fn require<G: Guard, R: Body<Data = Bytes>>(
         guard: &Arc<G>,
         response: Response<R>,
         media: Media,
@@ -170,22 +175,25 @@ impl Front {
 
     fn events<G: Guard, R: Body<Data = Bytes>>(
         guard: &Arc<G>,
-        mut response: Response<R>,
+        response: Response<R>,
         passage: &Passage,
         stages: Stages,
     ) -> Response<ResponseBody<R>> {
         let front = guard.front();
+        let (mut head, body) = response.into_parts();
         if !stages.lists.is_empty() {
-            make_private(response.headers_mut());
+            make_private(&mut head.headers);
         }
         if !stages.change_nothing() {
-            forget_bytes(response.headers_mut());
+            forget_bytes(&mut head.headers);
         }
         // It may end early.
-        response.headers_mut().remove(CONTENT_LENGTH);
+        head.headers.remove(CONTENT_LENGTH);
+        stages.rewrites.stream(&mut head);
         let (limit, budget) = (front.max_list_bytes, front.limits.budget.clone());
         let failure = Self::failure(guard, &passage.requester);
-        response.map(|body| ResponseBody::events(EventBody::new(body, limit, budget, passage.watch, stages, failure)))
+        let body = EventBody::new(body, limit, budget, passage.watch, stages, failure);
+        Response::from_parts(head, ResponseBody::events(body))
     }
 
     /// What becomes of an event that cannot be handed on.
@@ -213,8 +221,8 @@ impl Front {
         };
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
-            Media::Json => stages.apply(passage.watch, &bytes, false),
-            _ if stages.lists.is_empty() => Ok(vec![bytes.clone()]),
+            Media::Json => stages.apply(passage.watch, &bytes, Origin::Answer(&mut head)),
+            _ if !stages.are_exact() => Ok(vec![bytes.clone()]),
             Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
         };
         let Ok(pieces) = pieces else { return refused(head, INVALID) };
