@@ -1,8 +1,10 @@
-//! Strict JSON (RFC 8259, tightened after RFC 7493): one pass, no tree, nothing ambiguous accepted.
+//! Strict JSON (RFC 8259, tightened after RFC 7493): one pass, no tree, nothing ambiguous accepted; and changes to
+//! ranges of it.
 //!
 //! Knows no JSON-RPC. What is refused, beyond what the grammar refuses, is what two parsers are known to
 //! read differently: see [`Fault`].
 
+mod edit;
 mod error;
 mod fold;
 mod keys;
@@ -12,6 +14,7 @@ mod reader;
 mod scan;
 mod text;
 
+pub(crate) use self::edit::{Cuts, Edits, coalesce, is_the_very, join};
 pub use self::error::{Error, Fault};
 pub(crate) use self::fold::{fold, folds_onto, has_control};
 pub use self::members::{Argument, Arguments, OwnedArguments};

@@ -8,13 +8,13 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 
-use super::edit::is_the_very;
 use super::events::{Event, Splitter, TooLong};
 use super::ingest::{Carrier, Markings, Unmarked};
 use super::plan::{Stages, Watch};
 use super::rewrite::Origin;
 use crate::answer::{DenialKind, TrustFault, UpstreamFault};
 use crate::http::{BodyFault, BufferBudget, Reservation};
+use crate::json::is_the_very;
 
 /// How many events, or frames without one, are read before others have a turn.
 const STEPS_PER_POLL: usize = 256;

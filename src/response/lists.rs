@@ -9,8 +9,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::edit::{Cuts, Edits};
-use crate::json::{self, Kind, Reader, Text, Value, folds_onto};
+use crate::json::{self, Cuts, Edits, Kind, Reader, Text, Value, folds_onto};
 
 const CACHE_SCOPE: &str = "cacheScope";
 const ERROR: &str = "error";

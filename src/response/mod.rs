@@ -4,7 +4,6 @@
 //! response. What need not be read is handed on as it comes.
 
 mod body;
-mod edit;
 mod events;
 mod gather;
 #[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nobody looks at content"))]
@@ -15,9 +14,6 @@ mod plan;
 mod rewrite;
 
 pub(crate) use self::body::{EventBody, Failure};
-#[cfg(feature = "content-trust")]
-pub(crate) use self::edit::Edits;
-pub(crate) use self::edit::is_the_very;
 pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::ingest::{Carrier, Markings};
 #[cfg(feature = "content-trust")]

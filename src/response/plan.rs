@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::edit::{coalesce, join};
 use super::ingest::{Ingest, Ingests};
 use super::lists::{Asked, Entry, ListKind, Unreadable, filter};
 use super::rewrite::{Origin, Rewrite, Rewrites};
 use crate::identity::{Roles, Server};
+use crate::json::{coalesce, join};
 use crate::message::{Era, Inspection, Message};
 use crate::policy::{Listed, Policy};
 

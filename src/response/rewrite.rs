@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::response::Parts;
 
-use super::edit::{Edits, join};
 use super::lists::Unreadable;
+use crate::json::{Edits, join};
 
 /// Changes responses on their way.
 pub(crate) trait Rewrite: Send + Sync {

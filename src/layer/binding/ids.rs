@@ -7,8 +7,9 @@ use http::header::{HeaderName, HeaderValue};
 use http::response::Parts;
 
 use crate::binding::{Binder, BindingFault, UnboundRequest, VerifiedSession};
+use crate::json::Edits;
 use crate::message::{TaskMentions, TaskPlace};
-use crate::response::{Edits, Origin, Rewrite, Unreadable};
+use crate::response::{Origin, Rewrite, Unreadable};
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 

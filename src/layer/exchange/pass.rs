@@ -16,9 +16,8 @@ use super::guard::Guard;
 use super::passage::Passage;
 use crate::answer::{DenialKind, Requester, TrustFault, UpstreamFault};
 use crate::http::{ResponseBody, check_parameter};
-use crate::response::{
-    Carrier, EventBody, Failure, Gather, Gathered, Markings, Missing, Origin, Stages, Watch, is_the_very,
-};
+use crate::json::is_the_very;
+use crate::response::{Carrier, EventBody, Failure, Gather, Gathered, Markings, Missing, Origin, Stages, Watch};
 
 /// What is to be done with a response.
 pub(crate) enum Passed<R> {
