@@ -102,6 +102,9 @@ pub mod message;
 mod names;
 pub mod observe;
 pub mod policy;
+#[cfg(feature = "provenance")]
+#[cfg_attr(docsrs, doc(cfg(feature = "provenance")))]
+pub mod provenance;
 mod response;
 #[cfg(feature = "content-trust")]
 #[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
