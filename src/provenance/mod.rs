@@ -4,5 +4,10 @@
 //! tool fetched is as foreign to a local model as to a remote one.
 
 mod kind;
+mod labels;
 
 pub use self::kind::Provenance;
+pub use self::labels::{
+    Capability, Confidentiality, FlowResponse, LabelError, LabelProblem, LabelTrust, ToolLabel, ToolLabels,
+    ToolLabelsConfig, UnknownWord,
+};

@@ -36,7 +36,7 @@ pub struct ContentTrustConfig {
 }
 
 /// The tools of the web: no configuration can make them trusted.
-pub(super) const WEB_TOOLS: [&str; 4] = ["web_search", "web_fetch", "fetch", "http_request"];
+pub(crate) const WEB_TOOLS: [&str; 4] = ["web_search", "web_fetch", "fetch", "http_request"];
 
 const FIELDS: [&str; 3] = ["trusted_mcp_servers", "untrusted_tools", "trusted_tools"];
 

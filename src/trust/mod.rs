@@ -24,6 +24,8 @@ pub use self::classifier::{
     Classifier, ClassifierConfig, ClassifierError, ClassifierProblem, DeclaredServer, DeclaredTool, DelegationTool,
     Lint, LintKind, ServerTrust,
 };
+#[cfg(feature = "provenance")]
+pub(crate) use self::config::WEB_TOOLS;
 pub use self::config::{ContentTrustConfig, ContentTrustError};
 pub use self::delegation::{Face, PoolTool, delegation_call_is_external};
 pub use self::fault::{RuleKind, TrustFault};
