@@ -107,6 +107,8 @@ pub mod policy;
 pub mod provenance;
 mod response;
 #[cfg(feature = "content-trust")]
+mod secret;
+#[cfg(feature = "content-trust")]
 #[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
 pub mod store;
 pub mod trust;

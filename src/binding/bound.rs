@@ -8,9 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac;
 
-use super::key::Keyed;
 use super::{BindingFault, BindingKey, VerifiedSession, VerifiedTask};
 use crate::identity::Principal;
+use crate::secret::{Keyed, write, write_principal};
 
 /// The bytes that a server's id may have.
 const MAX_ID: usize = 1024;
@@ -99,8 +99,7 @@ impl Binder {
     pub fn new(key: &BindingKey, server: Option<&str>, principal: Option<&Principal>) -> Self {
         let mut owner = Vec::new();
         if let Some(principal) = principal {
-            let parts = [principal.tenant(), Some(principal.method()), principal.issuer(), Some(principal.subject())];
-            parts.into_iter().for_each(|part| write(&mut owner, part));
+            write_principal(&mut owner, principal);
         }
         Self { key: key.clone(), server: server.map(Into::into), owner }
     }
@@ -228,12 +227,6 @@ fn seal(key: &Keyed, kind: Kind, id: &str, minted: u64, whose: &[u8]) -> Keyed {
     let [length, minted] = [id.len() as u64, minted].map(u64::to_be_bytes);
     let sealed = key.clone().chain_update(b"tower-toolgate/binding/1/seal\0").chain_update(kind.label().0);
     sealed.chain_update(b"\0").chain_update(length).chain_update(id).chain_update(minted).chain_update(whose)
-}
-
-/// Writes a part with its length, and whether it is there: no two lists of parts have one text.
-fn write(out: &mut Vec<u8>, part: Option<&str>) {
-    out.extend_from_slice(&part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
-    out.extend_from_slice(part.unwrap_or_default().as_bytes());
 }
 
 /// An id that no protocol allows, or that is too long.

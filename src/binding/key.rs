@@ -2,13 +2,8 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
 
-use hmac::{Hmac, KeyInit};
-use sha2::Sha256;
-
-/// An HMAC that has taken in its key.
-pub(super) type Keyed = Hmac<Sha256>;
+use crate::secret::{Keyed, Secret, WeakKey};
 
 /// The key that ids are bound with: at least 32 bytes that nobody guesses.
 ///
@@ -27,14 +22,11 @@ pub(super) type Keyed = Hmac<Sha256>;
 /// # Ok::<(), tower_toolgate::binding::WeakKey>(())
 /// ```
 #[derive(Clone)]
-pub struct BindingKey {
-    current: Keyed,
-    previous: Arc<[Keyed]>,
-}
+pub struct BindingKey(Secret);
 
 impl BindingKey {
     /// The bytes that a key has at least.
-    pub const MIN_BYTES: usize = 32;
+    pub const MIN_BYTES: usize = Secret::MIN_BYTES;
 
     /// A key of one's own.
     ///
@@ -42,7 +34,7 @@ impl BindingKey {
     ///
     /// It has fewer than [`MIN_BYTES`](Self::MIN_BYTES).
     pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, WeakKey> {
-        Ok(Self { current: keyed(secret.as_ref())?, previous: Arc::default() })
+        Secret::new(secret.as_ref()).map(Self)
     }
 
     /// Adds a key that nothing is bound with any more, and that what it has bound is still known by.
@@ -50,10 +42,8 @@ impl BindingKey {
     /// # Errors
     ///
     /// As for [`new`](Self::new).
-    pub fn with_previous(mut self, secret: impl AsRef<[u8]>) -> Result<Self, WeakKey> {
-        let added = keyed(secret.as_ref())?;
-        self.previous = self.previous.iter().cloned().chain([added]).collect();
-        Ok(self)
+    pub fn with_previous(self, secret: impl AsRef<[u8]>) -> Result<Self, WeakKey> {
+        self.0.with_previous(secret.as_ref()).map(Self)
     }
 
     /// A key that nobody knows and that is gone with the process, and with it all that it has bound.
@@ -68,19 +58,12 @@ impl BindingKey {
     }
 
     pub(super) fn current(&self) -> &Keyed {
-        &self.current
+        self.0.current()
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Keyed> {
-        std::iter::once(&self.current).chain(self.previous.iter())
+        self.0.all()
     }
-}
-
-fn keyed(secret: &[u8]) -> Result<Keyed, WeakKey> {
-    if secret.len() < BindingKey::MIN_BYTES {
-        return Err(WeakKey);
-    }
-    Keyed::new_from_slice(secret).map_err(|_| WeakKey)
 }
 
 impl fmt::Debug for BindingKey {
@@ -88,19 +71,6 @@ impl fmt::Debug for BindingKey {
         f.write_str("BindingKey(<secret>)")
     }
 }
-
-/// A key that can be guessed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WeakKey;
-
-impl fmt::Display for WeakKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the key of bindings must have at least {} bytes", BindingKey::MIN_BYTES)
-    }
-}
-
-impl Error for WeakKey {}
 
 /// The operating system gave no randomness to draw a key from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

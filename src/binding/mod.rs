@@ -27,10 +27,13 @@ pub use self::bound::{Binder, Unbindable};
 pub use self::fault::{BindingFault, UnboundRequest};
 #[cfg(feature = "content-trust")]
 #[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
-pub use self::key::{BindingKey, RandomKeyError, WeakKey};
+pub use self::key::{BindingKey, RandomKeyError};
 #[cfg(feature = "content-trust")]
 #[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
 pub use self::verified::{VerifiedSession, VerifiedTask};
+#[cfg(feature = "content-trust")]
+#[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
+pub use crate::secret::WeakKey;
 
 #[cfg(all(test, feature = "content-trust"))]
 mod tests;
