@@ -1,13 +1,15 @@
 //! Where the bytes of a result came from, seen from the trust boundary.
 //!
-//! Everything here is pure: no I/O, nothing asynchronous, no HTTP. Nothing here depends on where a model runs: what a
-//! tool fetched is as foreign to a local model as to a remote one.
+//! Everything here is pure: no I/O but the operating system's randomness, nothing asynchronous, no HTTP. Nothing here
+//! depends on where a model runs: what a tool fetched is as foreign to a local model as to a remote one.
 
 mod kind;
 mod labels;
+mod name;
 
 pub use self::kind::Provenance;
 pub use self::labels::{
     Capability, Confidentiality, FlowResponse, LabelError, LabelProblem, LabelTrust, ToolLabel, ToolLabels,
     ToolLabelsConfig, UnknownWord,
 };
+pub use self::name::{InvalidMetaKey, MetaKey};
