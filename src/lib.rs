@@ -106,7 +106,7 @@ pub mod policy;
 #[cfg_attr(docsrs, doc(cfg(feature = "provenance")))]
 pub mod provenance;
 mod response;
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 mod secret;
 #[cfg(feature = "content-trust")]
 #[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]

@@ -120,6 +120,17 @@ impl Text {
         }
         Ok(Cow::Owned(unescape(raw)))
     }
+
+    /// The string in WTF-8, where half a pair has bytes of its own: no two strings have the same.
+    #[cfg(feature = "provenance")]
+    pub(crate) fn wtf8(self, bytes: &[u8]) -> Cow<'_, [u8]> {
+        let raw = self.span.of(bytes);
+        if !self.content.escaped {
+            return Cow::Borrowed(raw);
+        }
+        let raw = str::from_utf8(raw).unwrap_or_default();
+        Cow::Owned(if self.content.lone { unescape_halves(raw) } else { unescape(raw).into_bytes() })
+    }
 }
 
 /// A value of any kind. A string's span is what stands between its quotes.
@@ -182,6 +193,42 @@ fn unescape(raw: &str) -> String {
     text
 }
 
+/// The same for what has halves of pairs.
+#[cfg(feature = "provenance")]
+fn unescape_halves(raw: &str) -> Vec<u8> {
+    let mut text = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        text.extend_from_slice(plain.as_bytes());
+        let length = if let Some(half) = half(escape) {
+            text.extend_from_slice(&half);
+            5
+        } else {
+            let (character, length) = unescaped(escape);
+            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            length
+        };
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    text.extend_from_slice(rest.as_bytes());
+    text
+}
+
+/// The half of a pair that an escape, given without its backslash, stands for, as UTF-8 would write it.
+#[cfg(feature = "provenance")]
+fn half(escape: &str) -> Option<[u8; 3]> {
+    let unit = |escape: &str| u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok();
+    let next = || escape.get(5..)?.strip_prefix('\\').and_then(unit);
+    match unit(escape)? {
+        0xD800..=0xDBFF if matches!(next(), Some(0xDC00..=0xDFFF)) => None,
+        half @ 0xD800..=0xDFFF => {
+            let [high, low] = half.to_be_bytes();
+            Some([0xE0 | high >> 4, 0x80 | (high & 0xF) << 2 | low >> 6, 0x80 | low & 0x3F])
+        }
+        _ => None,
+    }
+}
+
 /// The character that an escape, given without its backslash, stands for, and the escape's length.
 fn unescaped(escape: &str) -> (char, usize) {
     match escape.as_bytes().first() {
@@ -241,6 +288,27 @@ mod tests {
             let (end, content) = scan::string(quoted.as_bytes(), 0).unwrap();
             let text = Text::new(Span::new(0, end), content);
             assert_eq!(text.decode(quoted.as_bytes()), Err(LoneSurrogate), "{raw}");
+        }
+    }
+
+    #[cfg(feature = "provenance")]
+    #[test]
+    fn half_a_pair_has_bytes_of_its_own() {
+        for (raw, wtf8) in [
+            (r"plain", &b"plain"[..]),
+            (r"n\u0061m\n", b"nam\n"),
+            (r"\ud83d\ude00", b"\xF0\x9F\x98\x80"),
+            (r"\ud800", b"\xED\xA0\x80"),
+            (r"a\uDFFFb", b"a\xED\xBF\xBFb"),
+            (r"\ud800\ud83d\ude00\udc00", b"\xED\xA0\x80\xF0\x9F\x98\x80\xED\xB0\x80"),
+            (r"\udc00\ud800", b"\xED\xB0\x80\xED\xA0\x80"),
+            (r"\ud800\n\udc00", b"\xED\xA0\x80\n\xED\xB0\x80"),
+            (r"\ud800\\udc00", b"\xED\xA0\x80\\udc00"),
+            (r"\\ud800\ud801", b"\\ud800\xED\xA0\x81"),
+        ] {
+            let quoted = format!("{raw}\"");
+            let (end, content) = scan::string(quoted.as_bytes(), 0).unwrap();
+            assert_eq!(Text::new(Span::new(0, end), content).wtf8(quoted.as_bytes()), wtf8, "{raw}");
         }
     }
 }

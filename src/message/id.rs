@@ -37,7 +37,7 @@ fn integer(bytes: &[u8], value: Value) -> Result<Span, Fault> {
 
 /// What an id says, for comparing: `1` and `"1"` differ, `"a"` and `"\u0061"` do not, nor do integers that binary64
 /// makes one.
-pub(super) fn meaning(raw: &str) -> Cow<'_, str> {
+pub(crate) fn meaning(raw: &str) -> Cow<'_, str> {
     if let Ok(number) = raw.parse::<f64>() {
         // The sum makes one zero of two.
         return Cow::Owned((number + 0.0).to_string());

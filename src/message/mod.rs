@@ -30,6 +30,8 @@ pub use self::plain::PlainJsonRpc;
 pub use self::revision::{Era, Revision};
 pub use self::view::{Call, Message, MessageKind};
 
+#[cfg(feature = "provenance")]
+pub(crate) use self::id::meaning;
 pub(crate) use self::salvage::IdSalvage;
 #[cfg(feature = "content-trust")]
 pub(crate) use self::tasks::{TaskMentions, TaskPlace, hides_letters};

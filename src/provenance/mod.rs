@@ -6,6 +6,7 @@
 mod kind;
 mod labels;
 mod name;
+pub(crate) mod sign;
 
 pub use self::kind::Provenance;
 pub use self::labels::{
@@ -13,3 +14,5 @@ pub use self::labels::{
     ToolLabelsConfig, UnknownWord,
 };
 pub use self::name::{InvalidMetaKey, MetaKey};
+pub use self::sign::{SigningKey, TagFault, TagVerifier, VerifiedTag};
+pub use crate::secret::WeakKey;
