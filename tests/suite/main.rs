@@ -25,6 +25,8 @@ mod content_trust_carriers;
 #[cfg(feature = "content-trust")]
 mod content_trust_drops;
 #[cfg(feature = "content-trust")]
+mod content_trust_identities;
+#[cfg(feature = "content-trust")]
 mod content_trust_joined;
 #[cfg(feature = "content-trust")]
 mod content_trust_keys;
