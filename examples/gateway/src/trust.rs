@@ -97,9 +97,10 @@ pub fn check(parsed: &Parsed) -> Result<Vec<Problem>, Problem> {
 
 /// Where the library's configuration of a classifier is in the file.
 fn place(place: &str) -> String {
-    match place.strip_prefix("servers") {
-        Some(rest) => format!("mcp.servers{rest}"),
-        None => place.to_owned(),
+    match (place.strip_prefix("servers"), place.strip_prefix("delegations")) {
+        (Some(rest), _) => format!("mcp.servers{rest}"),
+        (_, Some(rest)) => format!("content_trust.delegation{}", rest.replace(".owner", ".server")),
+        (None, None) => place.to_owned(),
     }
 }
 
@@ -109,6 +110,9 @@ fn classifier(parsed: &Parsed, config: &ContentTrustConfig) -> Result<Classifier
     let mut classes = ClassifierConfig::new().with_content_trust(lists).with_exec_is_external(config.exec_is_external);
     for server in &parsed.config.mcp.servers {
         classes = classes.with_server(declared(server));
+    }
+    for delegation in &config.delegation {
+        classes = classes.with_delegation(delegation.tool());
     }
     Classifier::new(&classes).map_err(|error| parsed.places.problem(place(error.place()), error.problem().to_string()))
 }

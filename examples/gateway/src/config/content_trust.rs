@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use tower_toolgate::trust::{DelegationTool, Face, PoolTool, ToolContentOrigin};
+
 use super::{Secret, duration};
 
 /// What kind of content tools bring back, and what a session that has received outside content may do.
@@ -47,9 +49,72 @@ pub struct ContentTrustConfig {
     /// Headers, or members of `_meta`, that name a conversation, believed.
     #[serde(default)]
     pub conversation: Vec<String>,
+    /// Tools that start other agents, and what those can reach.
+    #[serde(default)]
+    pub delegation: Vec<DelegationConfig>,
     /// Where it is remembered.
     #[serde(default)]
     pub store: StoreConfig,
+}
+
+/// A tool that starts other agents: `[[content_trust.delegation]]`. A call of it brings outside content if the agent
+/// that it starts could reach some. What is not known of an agent counts as outside.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelegationConfig {
+    /// The server that has it.
+    pub server: String,
+    /// Its name.
+    pub tool: String,
+    /// The argument that names the type of agent.
+    pub argument: String,
+    /// The types of agents, and which tools of the pool each may use.
+    pub faces: Option<Vec<Face>>,
+    /// The tools that the agents draw from.
+    pub pool: Option<Vec<PoolToolConfig>>,
+}
+
+impl DelegationConfig {
+    /// As the library has it.
+    #[must_use]
+    pub fn tool(&self) -> DelegationTool {
+        let mut tool = DelegationTool::new(Some(&self.server), &self.tool, &self.argument);
+        if let Some(faces) = &self.faces {
+            tool = tool.with_faces(faces.iter().cloned());
+        }
+        match &self.pool {
+            Some(pool) => tool.with_pool(pool.iter().map(PoolToolConfig::tool)),
+            None => tool,
+        }
+    }
+}
+
+/// A tool that started agents draw from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolToolConfig {
+    /// Its name.
+    pub name: String,
+    /// Other names for it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// The server that has it, if one does.
+    pub server: Option<String>,
+    /// What its content is, where its server does not say enough.
+    pub content_origin: Option<ToolContentOrigin>,
+}
+
+impl PoolToolConfig {
+    fn tool(&self) -> PoolTool {
+        let mut tool = self.aliases.iter().fold(PoolTool::new(&self.name), PoolTool::with_alias);
+        if let Some(server) = &self.server {
+            tool = tool.with_owner(server);
+        }
+        match self.content_origin {
+            Some(origin) => tool.with_content_origin(origin),
+            None => tool,
+        }
+    }
 }
 
 /// What happens to a sink in a tainted session.

@@ -35,7 +35,9 @@ use toml::Spanned;
 use toml::de::DeTable;
 use tower_toolgate::policy::PolicyConfig;
 
-pub use content_trust::{ContentTrustConfig, OnTaintedSink, Store, StoreConfig, Window};
+pub use content_trust::{
+    ContentTrustConfig, DelegationConfig, OnTaintedSink, PoolToolConfig, Store, StoreConfig, Window,
+};
 pub use gateway::{AdminConfig, ApiKey, DenialShape, GatewayConfig};
 pub use places::Places;
 pub use problem::Problem;

@@ -28,6 +28,8 @@ pub(super) fn check(places: &Places, tree: &DeTable<'_>) -> Vec<Problem> {
         }
     }
     servers.iter().for_each(|server| timeout(server, &mut add));
+    let delegations = items(tree, "content_trust", "delegation").unwrap_or_default();
+    servers_of_delegations(&delegations, &servers, &mut add);
     if let Some(store) = table(tree, "content_trust").and_then(|section| table(section, "store")) {
         store_fields(store, &mut add);
     }
@@ -97,6 +99,20 @@ fn servers_of_roles(roles: &[Item<'_>], servers: &[Item<'_>], add: &mut impl FnM
         if !server.contains('*') && !known.contains(server) {
             let hint = hint(server, &known);
             add(place, format!("no server has the id `{server}`{hint}"));
+        }
+    }
+}
+
+/// A tool of no server is never called. Those of a pool may be of servers that only the agents know.
+fn servers_of_delegations(tools: &[Item<'_>], servers: &[Item<'_>], add: &mut impl FnMut(String, String)) {
+    let Some(known) = all_texts(servers, "id").filter(|known| !known.is_empty()) else {
+        return;
+    };
+    for tool in tools {
+        let server = tool.text("server").filter(|server| !server.trim().is_empty() && !known.contains(server));
+        if let Some(server) = server {
+            let hint = hint(server, &known);
+            add(member(&tool.place, "server"), format!("no server has the id `{server}`{hint}"));
         }
     }
 }

@@ -108,7 +108,30 @@ const CONTENT_TRUST: &[Field] = &[
     may("forbidden_sequences", Kind::List(0, &Kind::List(2, &Kind::Text(filled)))),
     may("window", Kind::Text(check_window)),
     may("conversation", NAMES),
+    may("delegation", Kind::List(0, &Kind::Table(DELEGATION))),
     may("store", Kind::Table(STORE)),
+];
+
+const DELEGATION: &[Field] = &[
+    must("server", Kind::Text(filled)),
+    must("tool", Kind::Text(filled)),
+    must("argument", Kind::Text(filled)),
+    may("faces", Kind::List(0, &Kind::Table(FACE))),
+    may("pool", Kind::List(0, &Kind::Table(POOL_TOOL))),
+];
+
+const FACE: &[Field] = &[
+    must("name", Kind::Text(filled)),
+    may("allow_tools", NAMES),
+    may("deny_tools", NAMES),
+    may("can_redelegate", Kind::Flag),
+];
+
+const POOL_TOOL: &[Field] = &[
+    must("name", Kind::Text(filled)),
+    may("aliases", NAMES),
+    may("server", Kind::Text(filled)),
+    may("content_origin", Kind::Word(&["local", "execution", "external"])),
 ];
 
 const STORE: &[Field] = &[

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tower_toolgate::policy::{ArgumentAllowlist, PolicyConfig, RoleConfig};
+use tower_toolgate::trust::{DelegationTool, Face, PoolTool, ToolContentOrigin};
 
 use super::nearest::nearest;
 use super::schema::{Field, Kind, ROOT};
@@ -115,6 +116,12 @@ egress = ["x"]
 forbidden_sequences = [["x", "y"]]
 window = "12h"
 conversation = ["mcp-session-id"]
+[[content_trust.delegation]]
+server = "two"
+tool = "x"
+argument = "y"
+faces = [{ name = "reader", allow_tools = ["x"], deny_tools = ["x"], can_redelegate = true }]
+pool = [{ name = "x", aliases = ["y"], server = "elsewhere", content_origin = "execution" }]
 [content_trust.store]
 kind = "redis"
 url = "redis://:p4ssw0rd@127.0.0.1:6379/0"
@@ -266,7 +273,12 @@ fn all_keys() -> Vec<String> {
     // Tables whose names stand in several headers, and the other ways to reach a server.
     let headers = ["gateway", "policy", "content_trust", "provenance", "mcp"];
     let elsewhere = ["gateway.admin", "gateway.api_keys", "policy.roles", "policy.roles[0].argument_allowlists"];
-    let elsewhere = elsewhere.into_iter().chain(["mcp.servers", "content_trust.store", "content_trust.store.path"]);
+    let elsewhere = elsewhere.into_iter().chain([
+        "mcp.servers",
+        "content_trust.store",
+        "content_trust.store.path",
+        "content_trust.delegation",
+    ]);
     let skip: Vec<_> = headers.into_iter().chain(elsewhere).collect();
     keys.retain(|key| !skip.contains(&key.as_str()) && !key.contains("transport.http") && !key.contains("builtin"));
     keys
@@ -941,6 +953,93 @@ fn checks_content_trust() {
         let text = format!("[content_trust]\n{text}\n");
         check(&[(name, &text, expected)], &format!("{POLICY}{SERVERS}"));
     }
+}
+
+#[test]
+fn checks_delegations() {
+    let tool = "server = 's'\ntool = 't'\nargument = 'type'\n";
+    let cases: &[Case<'_>] = &[
+        ("nothing known", tool, &[]),
+        ("blank lists", &format!("{tool}faces = []\npool = []\n"), &[]),
+        (
+            "nothing",
+            "",
+            &[
+                "1:1 content_trust.delegation[0].server: missing key `server`",
+                "1:1 content_trust.delegation[0].tool: missing key `tool`",
+                "1:1 content_trust.delegation[0].argument: missing key `argument`",
+            ],
+        ),
+        (
+            "a server that is none",
+            &tool.replace("'s'", "'ss'"),
+            &["2:10 content_trust.delegation[0].server: no server has the id `ss`, did you mean `s`?"],
+        ),
+        ("blank", &tool.replace("'t'", "' '"), &["3:8 content_trust.delegation[0].tool: must not be blank"]),
+        (
+            "the library's name",
+            &tool.replace("server", "owner"),
+            &[
+                "1:1 content_trust.delegation[0].server: missing key `server`",
+                "2:1 content_trust.delegation[0].owner: unknown key `owner`, known are `server`, `tool`, `argument`, \
+                 `faces`, `pool`",
+            ],
+        ),
+        (
+            "faces",
+            &format!("{tool}faces = [{{ name = 'x', allow_tool = ['y'] }}, {{ can_redelegate = 1 }}]\n"),
+            &[
+                "5:24 content_trust.delegation[0].faces[0].allow_tool: unknown key `allow_tool`, did you mean `allow_tools`?",
+                "5:46 content_trust.delegation[0].faces[1].name: missing key `name`",
+                "5:65 content_trust.delegation[0].faces[1].can_redelegate: expected true or false, found an integer",
+            ],
+        ),
+        (
+            "pool",
+            &format!("{tool}pool = [{{ name = 'x', alias = 'y' }}, {{ name = 'y', content_origin = 'locale' }}]\n"),
+            &[
+                "5:23 content_trust.delegation[0].pool[0].alias: unknown key `alias`, did you mean `aliases`?",
+                "5:31 content_trust.delegation[0].pool[0].aliases: expected an array, found a string",
+                "5:69 content_trust.delegation[0].pool[1].content_origin: unknown value `locale`, did you mean `local`?",
+            ],
+        ),
+    ];
+    for (name, text, expected) in cases {
+        let text = format!("[[content_trust.delegation]]\n{text}\n");
+        check(&[(name, &text, expected)], &format!("{POLICY}{SERVERS}"));
+    }
+}
+
+#[test]
+fn reads_delegations() {
+    let config = parse(EVERYTHING).config.content_trust.unwrap();
+    let face = Face::new("reader").with_allow_tools(["x"]).with_deny_tools(["x"]).with_can_redelegate(true);
+    let row = PoolTool::new("x").with_alias("y").with_owner("elsewhere");
+    let row = row.with_content_origin(ToolContentOrigin::Execution);
+    let tool = DelegationTool::new(Some("two"), "x", "y").with_faces([face]).with_pool([row]);
+    assert_eq!(config.delegation.iter().map(DelegationConfig::tool).collect::<Vec<_>>(), [tool]);
+    // What is not said is not known, and nothing is something else.
+    let tool = "[[content_trust.delegation]]\nserver = 's'\ntool = 't'\nargument = 'type'\n";
+    let read = |rest: &str| {
+        let parsed = parse(&format!("{POLICY}{tool}{rest}{SERVERS}"));
+        parsed.config.content_trust.unwrap().delegation[0].tool()
+    };
+    let unknown = DelegationTool::new(Some("s"), "t", "type");
+    assert_eq!(read(""), unknown);
+    assert_eq!(read("faces = []\npool = []\n"), unknown.with_faces([]).with_pool([]));
+}
+
+#[test]
+fn names_the_place_of_what_the_library_refuses() {
+    let tool = |tool: &str| format!("[[content_trust.delegation]]\nserver = 's'\ntool = '{tool}'\nargument = 'type'\n");
+    let message = |text: &str| {
+        let parsed = parse(&format!("{text}{POLICY}{SERVERS}"));
+        crate::trust::check(&parsed).unwrap_err().to_string()
+    };
+    assert_eq!(message(&tool("t").repeat(2)), "line 7, content_trust.delegation[1].tool: second entry for tool \"t\"");
+    let escaped = tool("t").replace("'type'", "\"ty\\u0007pe\"");
+    let text = message(&escaped);
+    assert!(text.starts_with("line 4, content_trust.delegation[0].argument: control character"), "{text}");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_session_is_clean_until_it_has_received_something() {
 }
 
 #[test]
-fn a_client_cannot_say_what_its_session_is() {
+fn ct_68_a_client_cannot_say_what_its_session_is() {
     let upstream = Upstream::echo();
     let gateway = Gateway::start(&setup(&upstream, "on_tainted_sink = \"flag\""));
     sent(&gateway, "k-user", "run");
@@ -67,6 +67,30 @@ fn a_client_cannot_say_what_its_session_is() {
         assert_eq!(last.all("x-toolgate_session"), [""; 0]);
     }
     assert_eq!(gateway.counter("toolgate_sessions_total{event=\"flagged\",rule=\"tainted_sink\"}"), 2);
+}
+
+#[test]
+fn an_agent_brings_what_it_can_reach() {
+    let upstream = Upstream::echo();
+    let text = Setup::of(upstream.address).text().replace("allowed = [\"ls\"]", "allowed = []");
+    let config = format!(
+        "{text}\n[content_trust]\nsinks = [\"echo\"]\n[[content_trust.delegation]]\nserver = \"a\"\ntool = \"run\"\n\
+         argument = \"cmd\"\nfaces = [{{ name = \"local\", allow_tools = [\"read\"] }}, {{ name = \"all\" }}, \
+         {{ name = \"no-web\", deny_tools = [\"browse\"] }}, {{ name = \"web\", allow_tools = [\"browse\"] }}, \
+         {{ name = \"chief\", allow_tools = [\"read\"], can_redelegate = true }}]\n\
+         pool = [{{ name = \"read\", server = \"a\" }}, {{ name = \"fetch\", aliases = [\"browse\"], server = \"a\", \
+         content_origin = \"external\" }}]\n"
+    );
+    for (agent, taints) in
+        [("local", false), ("no-web", false), ("all", true), ("web", true), ("chief", true), ("somebody", true)]
+    {
+        let gateway = Gateway::start(&config);
+        let body = call("1", "run").replace("{}", &format!(r#"{{"cmd":"{agent}"}}"#));
+        let request = Request::post("/mcp/a", body).set("authorization", "Bearer k-user");
+        assert_eq!(gateway.send(&request).status(), 200, "{agent}");
+        assert_eq!(sent(&gateway, "k-user", "echo").status(), if taints { 403 } else { 200 }, "{agent}");
+        assert_eq!(sent(&gateway, "k-user-2", "echo").status(), 200, "{agent}");
+    }
 }
 
 fn journal() -> PathBuf {
@@ -134,7 +158,7 @@ pub(crate) fn with_operators(config: &str) -> (Gateway, Gateway) {
 }
 
 #[test]
-fn operators_see_and_clear_sessions() {
+fn th_142_operators_see_and_clear_sessions() {
     let upstream = Upstream::echo();
     let admin = "[gateway.admin]\nlisten = \"127.0.0.1:0\"\nkey = \"k-admin\"";
     let (gateway, operators) = with_operators(&setup(&upstream, admin));
@@ -148,7 +172,11 @@ fn operators_see_and_clear_sessions() {
     assert_eq!(list["sessions"][0]["principal"], *principal);
     assert_eq!(list["sessions"][0]["cause"], "configured untrusted tool 'run'");
     let path = format!("/sessions/{principal}");
-    assert_eq!(ask("GET", &path).json()["tainted"], true);
+    let label = ask("GET", &path).json();
+    assert_eq!(label, list["sessions"][0]);
+    assert_eq!((&label["tainted"], &label["facts"], &label["marks"]), (&true.into(), &1.into(), &1.into()), "{label}");
+    assert_eq!((&label["coarse"], &label["conversation"]), (&false.into(), &serde_json::Value::Null), "{label}");
+    assert!(label["first"].as_u64().unwrap() > 0 && label["first"] == label["last"], "{label}");
     // Nobody clears without saying who and why.
     assert_eq!(ask("DELETE", &path).status(), 400);
     let clear = |body: &str| {
