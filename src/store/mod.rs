@@ -183,6 +183,8 @@ pub enum StoreError {
     Unavailable,
     /// It did not answer in time.
     TimedOut,
+    /// It is there, and does not let this caller in.
+    Rejected(&'static str),
     /// It cannot be relied upon: it forgets, or is not what it should be.
     Unfit(&'static str),
     /// What was given as a cursor is none of this store.
@@ -194,6 +196,7 @@ impl fmt::Display for StoreError {
         match self {
             Self::Unavailable => f.write_str("the store cannot be reached"),
             Self::TimedOut => f.write_str("the store did not answer in time"),
+            Self::Rejected(why) => write!(f, "the store refuses the connection: {why}"),
             Self::Unfit(why) => write!(f, "the store cannot be relied upon: {why}"),
             Self::NoSuchCursor => f.write_str("the cursor is none of this store"),
         }

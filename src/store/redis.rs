@@ -191,10 +191,27 @@ impl Future for RedisVisit {
 }
 
 fn failure(error: &RedisError) -> StoreError {
+    if let Some(why) = rejection(error) {
+        return StoreError::Rejected(why);
+    }
     match error.kind() {
         ErrorKind::Server(ServerErrorKind::ReadOnly) => StoreError::Unfit("it is a replica"),
         _ if error.is_timeout() => StoreError::TimedOut,
         _ => StoreError::Unavailable,
+    }
+}
+
+/// Why a server does not let this user in, if that is what it says: waiting helps as little as another network.
+fn rejection(error: &RedisError) -> Option<&'static str> {
+    let says = |text: &str| error.detail().is_some_and(|detail| detail.contains(text));
+    match (error.kind(), error.code()) {
+        (_, Some("NOAUTH")) => Some("it wants a password"),
+        (ErrorKind::AuthenticationFailed, _) | (_, Some("WRONGPASS")) => Some("it does not know this user or password"),
+        // A cluster has one database, and no command to choose it.
+        (ErrorKind::Server(ServerErrorKind::ResponseError), _) if says("DB index") || says("SELECT is not allowed") => {
+            Some("it has no such database")
+        }
+        _ => None,
     }
 }
 

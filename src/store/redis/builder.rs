@@ -114,8 +114,8 @@ impl RedisBuilder {
     ///
     /// # Errors
     ///
-    /// The address is none, there is no tokio runtime, the server cannot be reached, does not answer in time, or must not
-    /// be relied upon.
+    /// The address is none, there is no tokio runtime, the server cannot be reached, does not answer in time, refuses
+    /// the user, the password or the database, or must not be relied upon.
     pub async fn connect(self) -> Result<RedisTaintStore, StoreError> {
         let runtime = Handle::try_current().map_err(|_| StoreError::Unfit("there is no tokio runtime"))?;
         let info = self.url.as_str().into_connection_info();

@@ -181,11 +181,33 @@ fn a_visit_that_is_dropped_is_made_nevertheless() {
 fn a_password_is_needed_and_not_shown() {
     let Some(server) = Server::start(&["--requirepass", "secret"]) else { return };
     let with = |password: &str| RedisTaintStore::builder(&format!("redis://:{password}@127.0.0.1:{}", server.port));
-    assert_eq!(block_on(with("wrong").connect()).unwrap_err(), StoreError::Unavailable);
-    assert_eq!(block_on(builder(&server).connect()).unwrap_err(), StoreError::Unavailable);
+    let unknown = StoreError::Rejected("it does not know this user or password");
+    assert_eq!(block_on(with("wrong").connect()).unwrap_err(), unknown);
+    let somebody = format!("redis://somebody:secret@127.0.0.1:{}", server.port);
+    for url in [somebody.clone(), format!("{somebody}/?protocol=resp3")] {
+        let error = block_on(RedisTaintStore::builder(&url).connect()).unwrap_err();
+        assert_eq!(error, unknown, "{url}");
+        let text = error.to_string();
+        assert!(text.contains("user or password") && !text.contains("reached") && !text.contains("secret"), "{text}");
+    }
+    let error = block_on(builder(&server).connect()).unwrap_err();
+    assert_eq!(error, StoreError::Rejected("it wants a password"));
     let store = block_on(with("secret").timeout(PATIENT).connect()).unwrap();
     mark(&store, key(1, None), Facts::OUTSIDE);
     assert!(!format!("{:?} {store:?}", with("secret")).contains("secret"));
+}
+
+#[test]
+fn a_database_that_is_none_is_told() {
+    let Some(server) = Server::start(&["--databases", "2"]) else { return };
+    let with = |database: &str| {
+        let url = format!("{}/{database}", server.url());
+        block_on(RedisTaintStore::builder(&url).timeout(PATIENT).connect_timeout(PATIENT).connect())
+    };
+    mark(&with("1").unwrap(), key(1, None), Facts::OUTSIDE);
+    let error = with("2").unwrap_err();
+    assert_eq!(error, StoreError::Rejected("it has no such database"));
+    assert_eq!(error.to_string(), "the store refuses the connection: it has no such database");
 }
 
 #[test]
