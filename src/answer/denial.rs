@@ -174,7 +174,9 @@ impl Denial {
     pub fn status(&self) -> StatusCode {
         match &self.0.kind {
             DenialKind::Binding(UnboundRequest::SessionUnknown(_)) => StatusCode::NOT_FOUND,
-            DenialKind::Binding(UnboundRequest::SessionMissing) => StatusCode::BAD_REQUEST,
+            DenialKind::Binding(UnboundRequest::SessionInUrl | UnboundRequest::SessionMissing) => {
+                StatusCode::BAD_REQUEST
+            }
             DenialKind::Binding(_) => StatusCode::FORBIDDEN,
             DenialKind::Body(BodyFault::BudgetExhausted) => StatusCode::SERVICE_UNAVAILABLE,
             DenialKind::Body(BodyFault::Failed) => StatusCode::BAD_REQUEST,
@@ -195,7 +197,7 @@ impl Denial {
     #[must_use]
     pub fn code(&self) -> i32 {
         match &self.0.kind {
-            DenialKind::Binding(UnboundRequest::SessionMissing) => -32600,
+            DenialKind::Binding(UnboundRequest::SessionInUrl | UnboundRequest::SessionMissing) => -32600,
             DenialKind::Binding(UnboundRequest::MethodGone | UnboundRequest::TaskList) => -32601,
             DenialKind::Binding(UnboundRequest::TaskUnknown(_)) => -32602,
             DenialKind::Header(_) => -32020,

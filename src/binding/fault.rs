@@ -79,6 +79,8 @@ pub enum UnboundRequest {
     MethodGone,
     /// Nobody says who sends it, so that no id can be theirs.
     PrincipalMissing,
+    /// Its URL names a session, where no id is bound.
+    SessionInUrl,
     /// It resumes a stream of no session.
     SessionMissing,
     /// It names a session that is not the caller's.
@@ -96,6 +98,7 @@ impl UnboundRequest {
         match self {
             Self::MethodGone => "binding.method_gone",
             Self::PrincipalMissing => "binding.principal_missing",
+            Self::SessionInUrl => "binding.session_in_url",
             Self::SessionMissing => "binding.session_missing",
             Self::SessionUnknown(_) => "binding.session_unknown",
             Self::TaskList => "binding.task_list",
@@ -108,7 +111,9 @@ impl UnboundRequest {
     pub const fn fault(self) -> Option<BindingFault> {
         match self {
             Self::SessionUnknown(fault) | Self::TaskUnknown(fault) => Some(fault),
-            Self::MethodGone | Self::PrincipalMissing | Self::SessionMissing | Self::TaskList => None,
+            Self::MethodGone | Self::PrincipalMissing | Self::SessionInUrl | Self::SessionMissing | Self::TaskList => {
+                None
+            }
         }
     }
 }
@@ -117,6 +122,7 @@ impl fmt::Display for UnboundRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PrincipalMissing => "the caller is not known",
+            Self::SessionInUrl => "the URL must not name a session",
             Self::SessionMissing => "a stream can be resumed in a session only",
             Self::SessionUnknown(_) => "unknown session",
             Self::MethodGone | Self::TaskList => "Method not found",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, Uri};
 
 use crate::message::DialectRules;
 
@@ -117,7 +117,7 @@ pub(crate) fn admit(head: &Parts, rules: &DialectRules, upgrades: &[Box<str>]) -
 
 /// What no head may ask for, whatever is behind it.
 fn check_common(head: &Parts, upgrades: &[Box<str>]) -> Result<(), HeadFault> {
-    if names_method(head) {
+    if names_in_query(&head.uri, &["_method"]) {
         return Err(HeadFault::MethodOverride);
     }
     // One walk over the names costs less than a look-up of each that is seldom there.
@@ -176,16 +176,16 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
     values.any(|value| value.split(',').any(media))
 }
 
-/// Whether the query has a parameter that some framework takes for the method, in any spelling that one of them
+/// Whether the query has a parameter that some framework takes for one of these, in any spelling that one of them
 /// decodes.
-fn names_method(head: &Parts) -> bool {
-    let Some(query) = head.uri.query() else { return false };
-    let name = |pair: &str| {
+pub(crate) fn names_in_query(uri: &Uri, names: &[&str]) -> bool {
+    let Some(query) = uri.query() else { return false };
+    let named = |pair: &str| {
         let decoded = decode(pair.split('=').next().unwrap_or_default());
         let plain = decoded.split('[').next().unwrap_or_default().replace(['+', ' '], "");
-        plain.eq_ignore_ascii_case("_method")
+        names.iter().any(|name| plain.eq_ignore_ascii_case(name))
     };
-    query.split(['&', ';']).any(name)
+    query.split(['&', ';']).any(named)
 }
 
 /// Decodes the escapes of ASCII characters; what else there may be makes no difference here.

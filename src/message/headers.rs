@@ -132,14 +132,20 @@ impl Mirror {
         Ok(())
     }
 
-    /// Corrects the name that a head mirrors, if it does, now that the body has another one.
+    /// Corrects the name that a head mirrors, if it does mirror `old`, now that the body has another one.
     #[cfg(feature = "content-trust")]
-    pub(crate) fn correct_name(headers: &mut HeaderMap, name: &str) {
+    pub(crate) fn correct_name(headers: &mut HeaderMap, old: &str, name: &str) {
+        // By a method that no revision knows it may mirror another member.
+        if compare(headers.get(&NAME), NAME.as_str(), Some(old), false, true).is_err() {
+            return;
+        }
         let plain = name.bytes().all(|byte| matches!(byte, b' '..=b'~')) && name.trim() == name;
         let looks_encoded = name.starts_with("=?base64?") && name.ends_with("?=");
         let encoded = || format!("=?base64?{}?=", base64(name.as_bytes()));
         let value = if plain && !looks_encoded { HeaderValue::from_str(name) } else { encoded().try_into() };
-        if let (Some(header), Ok(value)) = (headers.get_mut(&NAME), value) {
+        if let (Some(header), Ok(mut value)) = (headers.get_mut(&NAME), value) {
+            // Whoever logs headers does not show it.
+            value.set_sensitive(true);
             *header = value;
         }
     }

@@ -34,7 +34,7 @@ pub use self::view::{Call, Message, MessageKind};
 pub(crate) use self::id::meaning;
 pub(crate) use self::salvage::IdSalvage;
 #[cfg(feature = "content-trust")]
-pub(crate) use self::tasks::{TaskMentions, TaskPlace, hides_letters};
+pub(crate) use self::tasks::{TaskMentions, TaskPlace, mentions_task};
 
 #[cfg(test)]
 mod tests;

@@ -22,6 +22,7 @@ const META: &[&str] = &[
     "io.modelcontextprotocol/clientCapabilities",
     "io.modelcontextprotocol/clientInfo",
     META_VERSION,
+    "io.modelcontextprotocol/related-task",
     "progressToken",
 ];
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memmem;
+use memchr::{memchr2_iter, memmem};
 
 use crate::json::{self, Kind, Reader, Text, folds_onto};
 
@@ -32,8 +32,10 @@ pub(crate) struct TaskMentions<'a> {
     pub(crate) method: Option<Cow<'a, str>>,
     /// None where it is not a string that names it.
     pub(crate) mentions: Vec<(TaskPlace, Option<Text>)>,
-    /// Something resembles what matters, and lenient readers take it for that.
+    /// Something stands where what matters is named, and lenient readers take it for that.
     pub(crate) ambiguous: bool,
+    /// A name resembles one that matters.
+    pub(crate) folded: bool,
 }
 
 impl<'a> TaskMentions<'a> {
@@ -61,6 +63,14 @@ impl<'a> TaskMentions<'a> {
         reader.reader.end()?;
         Ok(messages)
     }
+}
+
+/// Whether a client's text may name a task to a server that ignores case.
+pub(crate) fn mentions_task(text: &[u8]) -> bool {
+    let before = |at: usize| text.get(at.checked_sub(3)?..at);
+    // The rarest letter of the word.
+    let word = |at| before(at).is_some_and(|letters| letters.eq_ignore_ascii_case(b"tas"));
+    memchr2_iter(b'k', b'K', text).any(word) || hides_letters(text)
 }
 
 /// Whether an escape may stand for a letter of a name: of ASCII, and visible.
@@ -103,9 +113,9 @@ impl<'a> Read<'a> {
             "_meta" => read.meta(TaskPlace::RelatedParams),
             "notifications" => read.members(&mut |read, name| match name {
                 "taskIds" => read.elements(TaskPlace::Filter),
-                _ => read.reader.value().map(drop),
+                _ => read.other(name, &["taskIds"]),
             }),
-            _ => read.reader.value().map(drop),
+            _ => read.other(name, &[TASK_ID, "_meta", "notifications"]),
         })
     }
 
@@ -124,19 +134,16 @@ impl<'a> Read<'a> {
             // What a task has come to.
             "result" => read.members(&mut |read, name| match name {
                 "_meta" => read.meta(TaskPlace::RelatedResult),
-                _ => read.reader.value().map(drop),
+                _ => read.other(name, &["_meta"]),
             }),
-            _ => read.reader.value().map(drop),
+            _ => read.other(name, &["_meta"]),
         })
     }
 
     fn meta(&mut self, place: TaskPlace) -> Result<(), json::Error> {
         self.members(&mut |read, name| match name {
             RELATED => read.related(place),
-            _ => {
-                read.found.ambiguous |= folds_onto(name, RELATED);
-                read.reader.value().map(drop)
-            }
+            _ => read.other(name, &[RELATED]),
         })
     }
 
@@ -145,11 +152,14 @@ impl<'a> Read<'a> {
         self.found.ambiguous |= !matches!(self.reader.kind()?, Kind::Null | Kind::Object);
         self.members(&mut |read, name| match name {
             TASK_ID => read.mention(place),
-            _ => {
-                read.found.ambiguous |= folds_onto(name, TASK_ID);
-                read.reader.value().map(drop)
-            }
+            _ => read.other(name, &[TASK_ID]),
         })
+    }
+
+    /// Passes over a member whose name is none of those that matter.
+    fn other(&mut self, name: &str, known: &[&str]) -> Result<(), json::Error> {
+        self.found.folded |= known.iter().any(|known| folds_onto(name, known));
+        self.reader.value().map(drop)
     }
 
     /// Reads each member of an object with its name; of anything else nothing.
@@ -222,16 +232,32 @@ mod tests {
 
     #[test]
     fn what_resembles_a_name_is_told() {
-        for (meta, ambiguous) in [
-            (r#"{"io.modelcontextprotocol/related-task":{"taskId":"T","ttl":1}}"#, false),
-            (r#"{"io.modelcontextprotocol/related-task":{"TaskId":"T"}}"#, true),
-            (r#"{"io.modelcontextprotocol/Related-Task":{"taskId":"T"}}"#, true),
-            (r#"{"io.modelcontextprotocol/related-task":["T"]}"#, true),
-            (r#"{"io.modelcontextprotocol/related-task":null}"#, false),
+        let related = |members: &str| format!(r#"{{"params":{{"_meta":{{"{RELATED}":{members}}}}}}}"#);
+        let meta = |name: &str| format!(r#"{{"result":{{"result":{{"{name}":{{"{RELATED}":{{}}}}}}}}}}"#);
+        for (text, ambiguous, folded) in [
+            (related(r#"{"taskId":"T","ttl":1}"#), false, false),
+            (related(r#"{"TaskId":"T"}"#), false, true),
+            (related(r#"{"ta\u0000skId":"T"}"#), false, true),
+            (related(r#"{"ta\u017fkId":"T"}"#), false, true),
+            (related("{\"tas\u{212a}Id\":1}"), false, true),
+            (related(r#"["T"]"#), true, false),
+            (related("null"), false, false),
+            (related("{}").replace("related-task", "Related-Task"), false, true),
+            (related("{}").replace("_meta", "_Meta"), false, true),
+            (meta("_meta"), false, false),
+            (meta("_META"), false, true),
+            (r#"{"result":{"_Meta":{"x":"task"}}}"#.to_owned(), false, true),
+            (r#"{"params":{"taskid":"T"}}"#.to_owned(), false, true),
+            (r#"{"params":{"notifications":{"TaskIds":[]}}}"#.to_owned(), false, true),
+            (r#"{"params":{"arguments":{"TaskId":"T","_Meta":{}}}}"#.to_owned(), false, false),
         ] {
-            let text = format!(r#"{{"params":{{"_meta":{meta}}}}}"#);
-            assert_eq!(TaskMentions::read(text.as_bytes()).unwrap()[0].ambiguous, ambiguous, "{meta}");
+            let found = &TaskMentions::read(text.as_bytes()).unwrap()[0];
+            assert_eq!((found.ambiguous, found.folded), (ambiguous, folded), "{text}");
+            assert!(mentions_task(text.as_bytes()), "{text}");
         }
         assert!(TaskMentions::read(br#"{"result":{"task":{"taskId":"a","taskId":"b"}}}"#).is_err());
+        for (text, expected) in [("task", true), ("TASK", true), ("xtAsK", true), ("ask", false), ("tas k", false)] {
+            assert_eq!(mentions_task(text.as_bytes()), expected, "{text}");
+        }
     }
 }

@@ -157,7 +157,7 @@ impl fmt::Debug for Message<'_> {
 }
 
 /// What a rule is about.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Call<'a> {
     /// A use of a method that only the role's `methods` can permit.
     Method {
@@ -195,6 +195,23 @@ pub enum Call<'a> {
         /// Its arguments.
         arguments: Arguments<'a>,
     },
+}
+
+impl fmt::Debug for Call<'_> {
+    /// Names, but not that of a task: whoever holds it can use the task.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Method { method } => f.debug_struct("Method").field("method", method).finish(),
+            Self::Plumbing { method } => f.debug_struct("Plumbing").field("method", method).finish(),
+            Self::Prompt { name } => f.debug_struct("Prompt").field("name", name).finish(),
+            Self::Reply => f.write_str("Reply"),
+            Self::Resource { uri } => f.debug_struct("Resource").field("uri", uri).finish(),
+            Self::Task { method, .. } => f.debug_struct("Task").field("method", method).finish_non_exhaustive(),
+            Self::Tool { name, arguments } => {
+                f.debug_struct("Tool").field("name", name).field("arguments", arguments).finish()
+            }
+        }
+    }
 }
 
 impl Inspection {

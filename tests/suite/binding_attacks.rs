@@ -7,11 +7,13 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::Full;
 use tower::{Layer, Service, ServiceExt, service_fn};
+use tower_toolgate::answer::Denial;
 use tower_toolgate::binding::{Binder, BindingKey};
 use tower_toolgate::http::RequestBody;
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::layer::binding::BindingLayer;
 use tower_toolgate::message::{Dialect, DialectRules, Fault, Mcp, Message, Target};
+use tower_toolgate::observe::DecisionEvent;
 use tower_toolgate::policy::{Policy, PolicyConfig, RoleConfig};
 use tower_toolgate::{Principal, Server};
 
@@ -182,6 +184,51 @@ fn middle_binding_with_another_dialect_binds() {
 }
 
 /// F3: folded names of the place.
+#[test]
+fn folded_names_of_the_place() {
+    let request =
+        |method: &str, params: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
+    let call = |meta: &str| request("tools/call", &format!(r#"{{"name":"echo","_meta":{meta}}}"#));
+    let related = |members: &str| call(&format!(r#"{{"{RELATED}":{members}}}"#));
+    let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#);
+    let (upper, id) = (RELATED.to_uppercase(), format!(r#"{{"taskId":"{TASK}"}}"#));
+    let folded = "message.folded_key";
+    for (body, reason) in [
+        (request("tasks/get", &id.replace("Id", "id")), folded),
+        (request("tasks/get", &format!(r#"{{"taskId":"x","TaskID":"{TASK}"}}"#)), folded),
+        (request("tools/call", &format!(r#"{{"name":"echo","_Meta":{{"{RELATED}":{id}}}}}"#)), folded),
+        (request("subscriptions/listen", &format!(r#"{{"notifications":{{"taskids":["{TASK}"]}}}}"#)), folded),
+        (call(&format!(r#"{{"io.modelcontextprotocol/Related-Task":{id}}}"#)), folded),
+        (call(&format!(r#"{{"{upper}":{}}}"#, id.to_uppercase())), folded),
+        (call(&format!(r#"{{"{}":{id}}}"#, RELATED.replace('k', "\u{212a}"))), folded),
+        (call(&format!(r#"{{"{}":{id}}}"#, RELATED.replace('s', r"\u017f"))), folded),
+        (call(&format!(r#"{{"{RELATED}\u0000":{id}}}"#)), "message.control_in_key"),
+        (related(&id.replace("Id", "id")), folded),
+        (related(&id.replace("task", "TASK")), folded),
+        (related(&id.replace('k', "\u{212a}")), folded),
+        (related(&id.replace('k', r"\u212a")), folded),
+        (related(&id.replace("Id", r"\u0000Id")), folded),
+        (related(&id.replace("Id", "\u{7f}Id")), folded),
+        (related(&format!(r#"{{"taskId":"{}","TaskId":"{TASK}"}}"#, binder("ana").bind_task(TASK).unwrap())), folded),
+        (format!("[{},{}]", request("ping", "{}").replace('7', "1"), related(&id.replace("Id", "ID"))), folded),
+        (answer(&format!(r#"{{"_Meta":{{"{RELATED}":{id}}}}}"#)), folded),
+        (answer(&format!(r#"{{"_meta":{{"{upper}":{id}}}}}"#)), folded),
+        (answer(&format!(r#"{{"result":{{"_META":{{"{RELATED}":{id}}}}}}}"#)), folded),
+    ] {
+        let exchange = passed(ask("ana", body.clone()));
+        assert!(exchange.seen.is_none(), "{body}");
+        assert_eq!(exchange.denial().reason(), reason, "{body}");
+    }
+    // What is a tool's is the tool's.
+    for body in [
+        request("tools/call", &format!(r#"{{"name":"echo","arguments":{{"_Meta":{{"{upper}":{{}}}},"TaskId":"x"}}}}"#)),
+        call(r#"{"TaskId":"x","io.modelcontextprotocol/related-tasks":{"TaskId":"x"}}"#),
+        answer(r#"{"content":[{"TaskId":"x","_Meta":{}}],"Task":{"TASKID":"x"}}"#),
+    ] {
+        assert_eq!(passed(ask("ana", body.clone())).passed(&body).body(), body.as_bytes());
+    }
+}
+
 /// F4: a client's own task ids that look like a version.
 #[test]
 fn clients_own_ids() {
@@ -233,6 +280,54 @@ fn trailers_of_bodiless_requests() {
 }
 
 /// F6: the id of the transport of 2024-11-05 in the URL.
+#[test]
+fn sessions_in_urls() {
+    let requests = |query: &str| {
+        let preflight = by("ana", Request::new(Full::default()))
+            .with_header("origin", "https://a.example")
+            .with_header("access-control-request-method", "POST");
+        let bodiless = || by("ana", Request::new(Full::default()));
+        let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+        let requests = [
+            (Method::POST, ask("ana", ping)),
+            (Method::POST, by("ana", post_text(ping)).with_header(SESSION, &session("ana"))),
+            (Method::GET, bodiless()),
+            (Method::DELETE, bodiless()),
+            (Method::OPTIONS, preflight),
+        ];
+        requests.map(|(method, mut request)| {
+            (*request.method_mut(), *request.uri_mut()) = (method, format!("/mcp?{query}").parse().unwrap());
+            request
+        })
+    };
+    for query in [
+        &format!("sessionId={OWN}"),
+        &format!("session_id={OWN}"),
+        "SESSIONID=x",
+        "sessionid",
+        "a=b&SessionId=x",
+        "a=b;session_Id=x",
+        "session%49d=x",
+        "%73ession%5fid=x",
+        "sessionId[]=x",
+        "+sessionId=x",
+    ] {
+        for request in requests(query) {
+            let exchange = passed(request);
+            assert!(exchange.seen.is_none(), "{query}");
+            assert_eq!((exchange.denial().reason(), exchange.denial().code()), ("binding.session_in_url", -32600));
+            assert_eq!(exchange.denial().status(), 400, "{query}");
+        }
+        for request in requests(query) {
+            let exchange = send(&layer().with_insecure_url_sessions(true), request, answer_of_inner());
+            assert!(exchange.seen.is_some(), "{query}");
+        }
+    }
+    for query in ["", "session=x", "session-id=x", "my_sessionId=x", "x=sessionId", "sessionIds=x", "sessionId%00=x"] {
+        requests(query).into_iter().for_each(|request| assert!(passed(request).seen.is_some(), "{query}"));
+    }
+}
+
 /// F7: what says something of the bytes.
 #[test]
 fn digests_of_an_edited_request() {
@@ -249,6 +344,36 @@ fn digests_of_an_edited_request() {
 }
 
 /// F8: raw ids in what observers behind the layer are told.
+#[test]
+fn raw_ids_behind_the_layer() {
+    let told: Arc<Mutex<String>> = Arc::default();
+    let to = Arc::clone(&told);
+    let observer = move |event: &DecisionEvent<'_>| {
+        let calls: Vec<_> = event.message.iter().flat_map(Message::calls).collect();
+        *to.lock().unwrap() += &format!("{event:?} {:?} {calls:?}\n", event.head);
+    };
+    let chain = layer().join(gate(&["echo"]).on_decision(observer));
+    let bound = binder("ana").bind_task(TASK).unwrap();
+    for (method, params) in [
+        ("tasks/get", format!(r#"{{"taskId":"{bound}"}}"#)),
+        ("tasks/result", format!(r#"{{"taskId":"{bound}"}}"#)),
+        ("tasks/pause", format!(r#"{{"taskId":"{bound}"}}"#)),
+        ("subscriptions/listen", format!(r#"{{"notifications":{{"taskIds":["{bound}"]}}}}"#)),
+        ("tools/call", format!(r#"{{"name":"echo","_meta":{{"{RELATED}":{{"taskId":"{bound}"}}}}}}"#)),
+    ] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
+        let request = ask("ana", body).with_header(SESSION, &session("ana"));
+        let request = if method == "tasks/get" { request.with_header("mcp-name", &bound) } else { request };
+        type In = RequestBody<RequestBody<Full<Bytes>>>;
+        let exchange = through::<_, In, _, _, _>(|mock| chain.layer(mock), request, answer_of_inner::<Full<Bytes>>());
+        let said = std::mem::take(&mut *told.lock().unwrap());
+        assert!(said.contains("DecisionEvent"), "{said}");
+        let seen = exchange.seen.map(|seen| format!("{:?} {:?}", seen.head, seen.inspection()));
+        let said = format!("{said} {:?} {seen:?}", exchange.head.extensions.get::<Denial>());
+        assert!(!said.contains(TASK) && !said.contains(OWN) && !said.contains(&bound), "{method}: {said}");
+    }
+}
+
 /// F9: time of many ids.
 #[test]
 fn many_tasks_of_ones_own() {
@@ -416,6 +541,29 @@ fn python_answers() {
 }
 
 /// F13: `Mcp-Name` of a method that no revision knows.
+#[test]
+fn names_of_later_methods() {
+    let bound = binder("ana").bind_task(TASK).unwrap();
+    for (params, name, expected) in [
+        (r#"{"taskId":"ID"}"#, &*bound, TASK),
+        (r#"{"taskId":"ID","name":"echo"}"#, "echo", "echo"),
+        (r#"{"uri":"file:///a","taskId":"ID"}"#, "file:///a", "file:///a"),
+        (r#"{"taskId":"ID","name":"echo"}"#, "=?base64?ZWNobw==?=", "=?base64?ZWNobw==?="),
+    ] {
+        let body = |id| {
+            let params = params.replace("ID", id);
+            format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tasks/pause","params":{params}}}"#)
+        };
+        let request = ask("ana", body(&bound)).with_header("mcp-method", "tasks/pause").with_header("mcp-name", name);
+        let exchange = passed(request);
+        let seen = exchange.passed(params);
+        assert_eq!(
+            (&seen.head.headers["mcp-name"], seen.body()),
+            (&expected.parse().unwrap(), body(TASK).into_bytes())
+        );
+    }
+}
+
 /// F14: a preflight keeps what is verified by whoever is further out.
 #[test]
 fn preflight_and_foreign_marks() {

@@ -8,15 +8,14 @@ use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
 use http::request::Parts;
-use memchr::memmem;
 
 use super::ids::{BoundIds, SESSION};
 use crate::answer::{Client, Denial, DenialKind};
 use crate::binding::{Binder, BindingFault, BindingKey, UnboundRequest, VerifiedSession};
-use crate::http::{Admission, Collected, Context, Lost};
+use crate::http::{Admission, Collected, Context, Lost, names_in_query};
 use crate::identity::{Principal, Server};
 use crate::layer::exchange::{Admitted, Decided, Front, Guard, OF_THE_BYTES, Passage, Step, Work};
-use crate::message::{Era, Inspection, Mirror, TaskPlace, hides_letters};
+use crate::message::{Era, Inspection, Mirror, TaskPlace, mentions_task};
 use crate::response::{Plan, Stage, Watch};
 
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -26,6 +25,7 @@ static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(crate) struct BindingGuard {
     pub(super) front: Front,
     pub(super) anonymous: bool,
+    pub(super) url_sessions: bool,
     pub(super) max_session_age: Option<Duration>,
     key: BindingKey,
 }
@@ -53,13 +53,15 @@ impl Guard for BindingGuard {
 
 impl BindingGuard {
     pub(super) fn new(key: BindingKey) -> Self {
-        Self { front: Front::default(), anonymous: false, max_session_age: None, key }
+        Self { front: Front::default(), anonymous: false, url_sessions: false, max_session_age: None, key }
     }
 
     fn verify(&self, mut head: Parts, received: Result<Collected, Lost>, admission: Admission) -> Decided {
         let mut collected = received.map_err(|lost| self.front.lost(&head, lost, admission))?;
         let passage = match admission {
             Admission::Preflight => {
+                let named = self.check_query(&head);
+                named.map_err(|unbound| self.front.refuse(&head, DenialKind::Binding(unbound), None))?;
                 // It has no session, nor anybody to whom one could belong.
                 head.headers.remove(&SESSION);
                 head.extensions.remove::<VerifiedSession>();
@@ -87,12 +89,11 @@ impl BindingGuard {
     fn verify_body(&self, head: &mut Parts, collected: &mut Collected) -> Result<Passage, Denial> {
         let mut context = self.front.read(head, collected)?;
         let ids = self.session(head);
-        let refuse = |head: &Parts, context: &Context, at, unbound| {
-            self.front.refuse_body(head, context.inspection(), at, DenialKind::Binding(unbound))
-        };
-        let mut ids = ids.map_err(|unbound| refuse(head, &context, None, unbound))?;
+        let refuse =
+            |head: &Parts, context: &Context, at, kind| self.front.refuse_body(head, context.inspection(), at, kind);
+        let mut ids = ids.map_err(|unbound| refuse(head, &context, None, DenialKind::Binding(unbound)))?;
         let edited = ids.unbind(context.inspection());
-        let edited = edited.map_err(|(at, unbound)| refuse(head, &context, Some(at), unbound))?;
+        let edited = edited.map_err(|(at, kind)| refuse(head, &context, Some(at), kind))?;
         if let Some(bytes) = edited {
             correct(head, &ids, bytes.len());
             context = self.front.reread(&context, head, &bytes)?;
@@ -117,6 +118,7 @@ impl BindingGuard {
         // Whatever is there was not verified here.
         head.extensions.remove::<VerifiedSession>();
         let binder = self.binder(head)?;
+        self.check_query(head)?;
         let mut values = head.headers.get_all(&SESSION).iter();
         let presented = match (values.next(), values.next()) {
             // No repeated header of this family gets as far as here.
@@ -137,6 +139,12 @@ impl BindingGuard {
         head.headers.insert(&SESSION, own);
         head.extensions.insert(session.clone());
         Ok(BoundIds::new(binder, Some((session, presented))))
+    }
+
+    /// The transport of 2024-11-05 names its session in the URL, where no id is bound.
+    fn check_query(&self, head: &Parts) -> Result<(), UnboundRequest> {
+        let named = || names_in_query(&head.uri, &["sessionId", "session_id"]);
+        if !self.url_sessions && named() { Err(UnboundRequest::SessionInUrl) } else { Ok(()) }
     }
 
     fn fresh(&self, session: VerifiedSession) -> Result<VerifiedSession, BindingFault> {
@@ -164,8 +172,8 @@ fn correct(head: &mut Parts, ids: &BoundIds, length: usize) {
     for name in OF_THE_BYTES {
         head.headers.remove(name);
     }
-    if let Some(name) = ids.replaced(TaskPlace::Params) {
-        Mirror::correct_name(&mut head.headers, name);
+    if let Some((presented, own)) = ids.replaced(TaskPlace::Params) {
+        Mirror::correct_name(&mut head.headers, presented, own);
     }
 }
 
@@ -177,26 +185,28 @@ fn ask_for_plain(head: &mut Parts) {
 /// Whether the answer to a body may name tasks: those that are about tasks say so, and so does who can take one for an
 /// answer.
 fn may_bring_tasks(body: &Bytes) -> bool {
-    memmem::find(body, b"task").is_some() || hides_letters(body)
+    mentions_task(body)
 }
 
 impl BoundIds {
     /// The body with the server's own ids; none if it names no task. Else which message is at fault.
-    fn unbind(&mut self, inspection: &Inspection) -> Result<Option<Bytes>, (usize, UnboundRequest)> {
+    fn unbind(&mut self, inspection: &Inspection) -> Result<Option<Bytes>, (usize, DenialKind)> {
         for message in inspection.messages() {
             // It lists everybody's, and does not say whose they are.
             if message.method().is_ok_and(|method| method == "tasks/list") {
-                return Err((message.position(), UnboundRequest::TaskList));
+                return Err((message.position(), DenialKind::Binding(UnboundRequest::TaskList)));
             }
         }
         let gone = |at: usize| {
             let method = inspection.messages().nth(at).and_then(|message| message.method().ok());
             inspection.era() == Era::Modern && method.is_some_and(|method| method == "tasks/result")
         };
-        let edits = self.unbind_tasks(inspection.bytes()).map_err(|(at, unbound)| match unbound {
+        let edits = self.unbind_tasks(inspection.bytes()).map_err(|(at, kind)| match kind {
             // A server that has no such method says so, whatever the id.
-            UnboundRequest::TaskUnknown(_) if gone(at) => (at, UnboundRequest::MethodGone),
-            unbound => (at, unbound),
+            DenialKind::Binding(UnboundRequest::TaskUnknown(_)) if gone(at) => {
+                (at, DenialKind::Binding(UnboundRequest::MethodGone))
+            }
+            kind => (at, kind),
         })?;
         Ok((!edits.is_empty()).then(|| edits.apply(inspection.bytes()).collect::<Vec<_>>().concat().into()))
     }

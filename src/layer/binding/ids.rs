@@ -6,9 +6,10 @@ use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use http::response::Parts;
 
+use crate::answer::DenialKind;
 use crate::binding::{Binder, BindingFault, UnboundRequest, VerifiedSession};
 use crate::json::Edits;
-use crate::message::{TaskMentions, TaskPlace};
+use crate::message::{Fault, TaskMentions, TaskPlace, mentions_task};
 use crate::response::{Origin, Rewrite, Unreadable};
 
 pub(super) static SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -58,37 +59,48 @@ impl BoundIds {
         Self { binder, session, tasks: Vec::new(), holds_answers: false }
     }
 
-    /// The server's id of the task that the request named in a place.
-    pub(super) fn replaced(&self, place: TaskPlace) -> Option<&str> {
-        self.tasks.iter().find(|task| task.place == place).map(|task| &*task.own)
+    /// The task that the request named in a place: as the client names it, and as the server does.
+    pub(super) fn replaced(&self, place: TaskPlace) -> Option<(&str, &str)> {
+        self.tasks.iter().find(|task| task.place == place).map(|task| (&*task.presented, &*task.own))
     }
 
-    /// What changes in a body so that it has the server's own ids; else which message names a task that is not the
-    /// caller's.
-    pub(super) fn unbind_tasks(&mut self, body: &Bytes) -> Result<Edits, (usize, UnboundRequest)> {
+    /// What changes in a body so that it has the server's own ids; else which message is at fault, and why.
+    pub(super) fn unbind_tasks(&mut self, body: &Bytes) -> Result<Edits, (usize, DenialKind)> {
         let mut edits = Edits::new();
-        if !TaskMentions::may_be_in(body) {
+        if !mentions_task(body) {
             return Ok(edits);
         }
-        let unknown = |at: usize| move |fault| (at, UnboundRequest::TaskUnknown(fault));
-        let messages = TaskMentions::read(body).map_err(|_| unknown(0)(BindingFault::Malformed))?;
+        let messages = TaskMentions::read(body).map_err(|_| (0, unknown(BindingFault::Malformed)))?;
         for (at, message) in messages.iter().enumerate() {
-            if message.ambiguous {
-                return Err(unknown(at)(BindingFault::Malformed));
-            }
-            for (place, text) in &message.mentions {
-                let expected = Expected::of(message.method.as_deref(), *place);
-                if matches!(expected, Expected::Own) {
-                    continue;
-                }
-                let text = text.ok_or(unknown(at)(BindingFault::Malformed))?;
-                let presented = text.decode(body).map_err(|_| unknown(at)(BindingFault::Malformed))?;
-                let Some(own) = self.unbind_task(&presented, &expected).map_err(unknown(at))? else { continue };
-                edits.replace(text.span().start()..text.span().end(), quoted(&own));
-                self.tasks.push(NamedTask { place: *place, own, presented: (*presented).into() });
-            }
+            self.unbind_message(body, message, &mut edits).map_err(|kind| (at, kind))?;
         }
         Ok(edits)
+    }
+
+    fn unbind_message(
+        &mut self,
+        body: &Bytes,
+        message: &TaskMentions<'_>,
+        edits: &mut Edits,
+    ) -> Result<(), DenialKind> {
+        if message.folded {
+            return Err(DenialKind::Message(Fault::FoldedKey));
+        }
+        if message.ambiguous {
+            return Err(unknown(BindingFault::Malformed));
+        }
+        for (place, text) in &message.mentions {
+            let expected = Expected::of(message.method.as_deref(), *place);
+            if matches!(expected, Expected::Own) {
+                continue;
+            }
+            let text = text.ok_or(unknown(BindingFault::Malformed))?;
+            let presented = text.decode(body).map_err(|_| unknown(BindingFault::Malformed))?;
+            let Some(own) = self.unbind_task(&presented, &expected).map_err(unknown)? else { continue };
+            edits.replace(text.span().start()..text.span().end(), quoted(&own));
+            self.tasks.push(NamedTask { place: *place, own, presented: (*presented).into() });
+        }
+        Ok(())
     }
 
     /// The server's own id, where that is to be put.
@@ -128,6 +140,11 @@ impl BoundIds {
             }
         }
     }
+}
+
+/// A task that is not the caller's.
+fn unknown(fault: BindingFault) -> DenialKind {
+    DenialKind::Binding(UnboundRequest::TaskUnknown(fault))
 }
 
 impl Rewrite for BoundIds {

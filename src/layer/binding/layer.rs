@@ -35,6 +35,12 @@ impl BindingLayer {
         self.set(|guard| guard.anonymous = anonymous)
     }
 
+    /// Lets requests pass whose query names a session, by `sessionId` or `session_id`: the server then gets the id of
+    /// anybody. Without, they are refused.
+    pub fn with_insecure_url_sessions(self, pass: bool) -> Self {
+        self.set(|guard| guard.url_sessions = pass)
+    }
+
     /// Sets after what time a session is refused, whatever its server says. Without, the server alone ends it.
     pub fn with_max_session_age(self, age: Duration) -> Self {
         self.set(|guard| guard.max_session_age = Some(age))

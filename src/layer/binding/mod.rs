@@ -12,18 +12,22 @@
 //! 2. There is a [`Principal`](crate::Principal) in its extensions, or callers without one are
 //!    [allowed](BindingLayer::with_insecure_anonymous) and taken for one. A preflight needs none; it loses the name of a
 //!    session.
-//! 3. It names no session, or one, once: a bound id in `Mcp-Session-Id`, made for this tenant, method, issuer and subject,
+//! 3. Its query names no session, by `sessionId` or `session_id`, unless that is
+//!    [allowed](BindingLayer::with_insecure_url_sessions): no id in a URL is bound.
+//! 4. It names no session, or one, once: a bound id in `Mcp-Session-Id`, made for this tenant, method, issuer and subject,
 //!    and for this server, and not [too old](BindingLayer::with_max_session_age). That holds for POST, GET and DELETE alike. A GET that resumes a stream (`Last-Event-ID`) names
 //!    one.
-//! 4. It does not ask for `tasks/list`: that lists everybody's tasks, and does not say whose they are.
-//! 5. Each task that it names is a bound id for the same principal and server: `params.taskId` of `tasks/get`, `result`,
+//! 5. It does not ask for `tasks/list`: that lists everybody's tasks, and does not say whose they are.
+//! 6. Each task that it names is a bound id for the same principal and server: `params.taskId` of `tasks/get`, `result`,
 //!    `cancel`, `update` and whatever else starts with `tasks/`; `taskIds` of `subscriptions/listen`; and
 //!    `_meta["io.modelcontextprotocol/related-task"].taskId` of requests. In that of notifications and answers a client
 //!    may also name a task that it runs itself, by an id of its own. Of a batch every message passes, or none.
+//!    Where a task may be named no name differs from these only by case, folding or control characters.
 //!
 //! Then the inner service is called with the server's own ids: the header is replaced, and in the body only the ids are;
-//! `Content-Length` and `Mcp-Name` are corrected. A [`VerifiedSession`](crate::binding::VerifiedSession) is in the
-//! request's extensions, with the time when the session was given out.
+//! `Content-Length` is corrected, and so is `Mcp-Name` if it mirrors the task. A
+//! [`VerifiedSession`](crate::binding::VerifiedSession) is in the request's extensions, with the time when the session
+//! was given out.
 //!
 //! # What is bound on the way back
 //!
@@ -44,7 +48,7 @@
 //!
 //! A session that is not the caller's is HTTP 404, for whatever reason: clients then begin a new one. A task is the error
 //! -32602, `unknown task`, in the shape that the client reads best (see [`answer`](crate::answer)); `tasks/list` is
-//! -32601. Without a principal it is 403. What is wrong with an id only the observer learns: see
+//! -32601. Without a principal it is 403; a session in a URL is 400. What is wrong with an id only the observer learns: see
 //! [`BindingFault`](crate::binding::BindingFault). It is told of refusals alone; what passes, the gate tells of.
 //!
 //! # What it does not protect against
@@ -56,11 +60,10 @@
 //!   is never taken for a new one.
 //! - Ids in other places: in the text of results, in `error.data`, in the `inputRequests` of a task, in URLs. They reach
 //!   the client as they are. Where this layer looks they are worth nothing, since only bound ones are accepted there.
-//!   **URLs are not looked at**: the `sessionId` in the query of the transport of 2024-11-05 is not bound, and a server
-//!   that takes it should not be reached by queries of clients.
+//!   Of URLs it looks at nothing but the two names of a query that the transport of 2024-11-05 has: a server that takes
+//!   an id from another one, or from a path, should not be reached by those of clients.
 //! - Notifications and answers to the server name tasks of the client's own too, so that what has not the form of a bound
 //!   id passes there.
-//! - Names in another case in a related task (`_meta`), which a server that ignores case would read.
 //! - Servers' ids of more than 1024 bytes: the answer that gives one is refused.
 //! - A server that answers a call with a task that nobody declared to understand: its raw id, likewise.
 //! - A client's own tasks: a server that relates a message to one gives its id in bound form.
