@@ -84,6 +84,7 @@
 //! - `content-trust`: the memory of sessions, the layer that keeps it, and the one that binds ids of sessions and tasks to
 //!   their principal. Costs base64, hmac, sha2, getrandom.
 //! - `digest`: keyed digests of argument values in audit events. Costs hmac, sha2, getrandom.
+//! - `provenance`: the fence around what tools bring back. Costs base64, hmac, sha2, getrandom, unicode-normalization.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
 //! - `full`: all of them.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -20,6 +20,8 @@ pub(crate) use self::fold::{fold, folds_onto, has_control};
 pub use self::members::{Argument, Arguments, OwnedArguments};
 pub(crate) use self::members::{Member, Scope};
 pub(crate) use self::reader::Reader;
+#[cfg(feature = "provenance")]
+pub(crate) use self::text::unescaped;
 pub use self::text::{Kind, LoneSurrogate};
 pub(crate) use self::text::{Span, Text, Value};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::scan::Content;
+use super::scan::{Content, code_unit};
 
 /// The kinds of JSON values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,11 +125,7 @@ impl Text {
     #[cfg(feature = "provenance")]
     pub(crate) fn wtf8(self, bytes: &[u8]) -> Cow<'_, [u8]> {
         let raw = self.span.of(bytes);
-        if !self.content.escaped {
-            return Cow::Borrowed(raw);
-        }
-        let raw = str::from_utf8(raw).unwrap_or_default();
-        Cow::Owned(if self.content.lone { unescape_halves(raw) } else { unescape(raw).into_bytes() })
+        if self.content.escaped { Cow::Owned(unescape_halves(raw)) } else { Cow::Borrowed(raw) }
     }
 }
 
@@ -183,77 +179,61 @@ impl Value {
 fn unescape(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
-    while let Some((plain, escape)) = rest.split_once('\\') {
+    while let Some((plain, _)) = rest.split_once('\\') {
         text.push_str(plain);
-        let (character, length) = unescaped(escape);
-        text.push(character);
-        rest = escape.get(length..).unwrap_or_default();
+        let (character, end) = unescaped(rest.as_bytes(), plain.len());
+        text.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        rest = rest.get(end..).unwrap_or_default();
     }
     text.push_str(rest);
     text
 }
 
-/// The same for what has halves of pairs.
+/// The same for what may have halves of pairs.
 #[cfg(feature = "provenance")]
-fn unescape_halves(raw: &str) -> Vec<u8> {
-    let mut text = Vec::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some((plain, escape)) = rest.split_once('\\') {
-        text.extend_from_slice(plain.as_bytes());
-        let length = if let Some(half) = half(escape) {
-            text.extend_from_slice(&half);
-            5
-        } else {
-            let (character, length) = unescaped(escape);
-            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-            length
-        };
-        rest = escape.get(length..).unwrap_or_default();
+fn unescape_halves(raw: &[u8]) -> Vec<u8> {
+    let (mut text, mut from) = (Vec::with_capacity(raw.len()), 0);
+    while let Some(plain) = raw.get(from..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        let at = from + plain;
+        text.extend_from_slice(raw.get(from..at).unwrap_or_default());
+        let (character, end) = unescaped(raw, at);
+        match character {
+            Some(character) => text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+            // As UTF-8 would write it.
+            None => {
+                let [high, low] = (code_unit(raw, at).unwrap_or_default() as u16).to_be_bytes();
+                text.extend_from_slice(&[0xE0 | high >> 4, 0x80 | (high & 0xF) << 2 | low >> 6, 0x80 | low & 0x3F]);
+            }
+        }
+        from = end;
     }
-    text.extend_from_slice(rest.as_bytes());
+    text.extend_from_slice(raw.get(from..).unwrap_or_default());
     text
 }
 
-/// The half of a pair that an escape, given without its backslash, stands for, as UTF-8 would write it.
-#[cfg(feature = "provenance")]
-fn half(escape: &str) -> Option<[u8; 3]> {
-    let unit = |escape: &str| u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok();
-    let next = || escape.get(5..)?.strip_prefix('\\').and_then(unit);
-    match unit(escape)? {
-        0xD800..=0xDBFF if matches!(next(), Some(0xDC00..=0xDFFF)) => None,
-        half @ 0xD800..=0xDFFF => {
-            let [high, low] = half.to_be_bytes();
-            Some([0xE0 | high >> 4, 0x80 | (high & 0xF) << 2 | low >> 6, 0x80 | low & 0x3F])
-        }
-        _ => None,
-    }
-}
-
-/// The character that an escape, given without its backslash, stands for, and the escape's length.
-fn unescaped(escape: &str) -> (char, usize) {
-    match escape.as_bytes().first() {
-        Some(b'b') => ('\u{8}', 1),
-        Some(b'f') => ('\u{c}', 1),
-        Some(b'n') => ('\n', 1),
-        Some(b'r') => ('\r', 1),
-        Some(b't') => ('\t', 1),
-        Some(b'u') => unescaped_unit(escape),
-        Some(&byte) => (char::from(byte), 1),
-        None => (char::REPLACEMENT_CHARACTER, 0),
-    }
-}
-
-fn unescaped_unit(escape: &str) -> (char, usize) {
-    let unit = |at: usize| {
-        let digits = escape.get(at..at + 4)?;
-        u32::from_str_radix(digits, 16).ok()
+/// The character that the escape at an offset stands for, `None` for half a surrogate pair, and the offset behind it.
+pub(crate) fn unescaped(raw: &[u8], at: usize) -> (Option<char>, usize) {
+    let character = match raw.get(at + 1) {
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => return unescaped_unit(raw, at),
+        Some(&byte) => char::from(byte),
+        None => return (None, at + 1),
     };
-    match (unit(1), unit(7)) {
-        (Some(high @ 0xD800..=0xDBFF), Some(low)) => {
-            let scalar = 0x10000 + ((high - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0x3FF);
-            (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 11)
+    (Some(character), at + 2)
+}
+
+fn unescaped_unit(raw: &[u8], at: usize) -> (Option<char>, usize) {
+    let unit = |at| code_unit(raw, at).ok();
+    let Some(first) = unit(at) else { return (None, at + 2) };
+    match (first, unit(at + 6)) {
+        (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) => {
+            (char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00)), at + 12)
         }
-        (unit, _) => (unit.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER), 5),
+        _ => (char::from_u32(first), at + 6),
     }
 }
 
