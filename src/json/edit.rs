@@ -6,13 +6,13 @@ use std::ops::Range;
 use bytes::Bytes;
 
 /// Changes to a text, as ranges of it. Everything else stays as it is, and is not copied.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Edits {
     /// By their ranges, which do not overlap.
     edits: Vec<Edit>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Edit {
     range: Range<usize>,
     with: Bytes,
@@ -44,6 +44,19 @@ impl Edits {
     /// Adds changes to other places of the same text.
     pub(crate) fn append(&mut self, other: Self) {
         other.edits.into_iter().for_each(|Edit { range, with }| self.replace(range, with));
+    }
+
+    /// What a range of a text becomes. No change crosses its borders.
+    pub(crate) fn applied(&self, text: &[u8], range: Range<usize>) -> Vec<u8> {
+        let (mut out, mut at) = (Vec::with_capacity(range.len()), range.start);
+        let within = |edit: &&Edit| range.start <= edit.range.start && edit.range.end <= range.end;
+        for edit in self.edits.iter().filter(within) {
+            out.extend_from_slice(text.get(at..edit.range.start).unwrap_or_default());
+            out.extend_from_slice(&edit.with);
+            at = edit.range.end;
+        }
+        out.extend_from_slice(text.get(at..range.end).unwrap_or_default());
+        out
     }
 
     /// The length that a text of some length has once it is changed.
@@ -128,6 +141,11 @@ impl Cuts {
 }
 
 impl Slot {
+    /// Where it can be added to once something has been.
+    pub(crate) fn after(self) -> Self {
+        Self { comma: true, ..self }
+    }
+
     /// Adds an item.
     pub(crate) fn fill(self, item: &str, edits: &mut Edits) {
         let with = if self.comma { Bytes::from([",", item].concat()) } else { Bytes::copy_from_slice(item.as_bytes()) };

@@ -14,7 +14,7 @@ mod reader;
 mod scan;
 mod text;
 
-pub(crate) use self::edit::{Cuts, Edits, coalesce, is_the_very, join};
+pub(crate) use self::edit::{Cuts, Edits, Slot, coalesce, is_the_very, join};
 pub use self::error::{Error, Fault};
 pub(crate) use self::fold::{fold, folds_onto, has_control};
 pub use self::members::{Argument, Arguments, OwnedArguments};

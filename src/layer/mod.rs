@@ -8,5 +8,8 @@ pub mod binding;
 pub mod content_trust;
 mod exchange;
 mod join;
+#[cfg(feature = "provenance")]
+#[cfg_attr(docsrs, doc(cfg(feature = "provenance")))]
+pub mod provenance_tag;
 
 pub use self::join::{Join, Joined};

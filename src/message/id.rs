@@ -51,3 +51,8 @@ pub(crate) fn meaning(raw: &str) -> Cow<'_, str> {
         Err(_) => Cow::Borrowed(raw),
     }
 }
+
+/// Whether two ids, as they were written, say the same.
+pub(crate) fn same_id(one: &str, other: &str) -> bool {
+    one == other || meaning(one) == meaning(other)
+}

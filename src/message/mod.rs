@@ -14,7 +14,7 @@ mod plain;
 mod read;
 mod revision;
 mod salvage;
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 mod tasks;
 mod view;
 
@@ -22,6 +22,8 @@ pub use self::dialect::{Batches, Dialect, DialectRules, Name, Target, ToolArgume
 pub use self::fault::Fault;
 pub(crate) use self::headers::Mirror;
 pub use self::headers::{HeaderMismatch, MirrorFault};
+#[cfg(feature = "provenance")]
+pub(crate) use self::id::{meaning, same_id};
 pub use self::inspection::Inspection;
 pub(crate) use self::inspection::ReadError;
 pub use self::mcp::Mcp;
@@ -30,9 +32,9 @@ pub use self::plain::PlainJsonRpc;
 pub use self::revision::{Era, Revision};
 pub use self::view::{Call, Message, MessageKind};
 
-#[cfg(feature = "provenance")]
-pub(crate) use self::id::meaning;
 pub(crate) use self::salvage::IdSalvage;
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+pub(crate) use self::tasks::hides_letters;
 #[cfg(feature = "content-trust")]
 pub(crate) use self::tasks::{TaskMentions, TaskPlace, mentions_task};
 

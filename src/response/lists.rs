@@ -86,6 +86,8 @@ pub(crate) enum Unreadable {
     TwoOutcomes,
     /// An id that cannot be bound to the caller.
     Unbindable,
+    /// Content that cannot be marked.
+    Unmarkable,
 }
 
 impl From<json::Error> for Unreadable {
@@ -105,6 +107,7 @@ impl fmt::Display for Unreadable {
             Self::ResultArray => f.write_str("a result that is an array"),
             Self::TwoOutcomes => f.write_str("a result beside an error or a method"),
             Self::Unbindable => f.write_str("an id that cannot be bound"),
+            Self::Unmarkable => f.write_str("content that cannot be marked"),
         }
     }
 }

@@ -25,6 +25,8 @@ impl Claims {
     pub const UNTRUSTED: Self = Self(1 << 1);
     /// `_meta.ifc.integrity` is `untrusted`.
     pub const INTEGRITY_UNTRUSTED: Self = Self(1 << 2);
+    /// What it says of trust has not the form that it must have, and so says nothing in its favour.
+    pub const MALFORMED: Self = Self(1 << 3);
 
     /// Whether all of `other` is in it.
     #[must_use]

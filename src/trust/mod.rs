@@ -9,7 +9,7 @@ mod delegation;
 mod fault;
 mod origin;
 mod owner;
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 mod read;
 #[cfg(feature = "content-trust")]
 mod rules;
@@ -34,8 +34,10 @@ pub use self::origin::{
     content_origin_pollutes, declared_content_origin, is_tool_content_origin, with_content_origin,
 };
 pub use self::owner::{ToolContentTrust, ToolOwner};
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+pub(crate) use self::read::claims;
 #[cfg(feature = "content-trust")]
-pub(crate) use self::read::{Answers, brings_content, claims, is_answer, open_world_tools};
+pub(crate) use self::read::{Answers, brings_content, is_answer, open_world_tools};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::rules::Check;
 #[cfg(feature = "content-trust")]

@@ -177,6 +177,7 @@ fn in_member(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {
     Ifc,
+    Meta,
     Nothing,
     TrustAnnotations,
 }
@@ -211,14 +212,12 @@ impl Found<'_> {
 
     fn member(&mut self, reader: &mut Reader<'_, true>, key: Text, inside: Inside) -> Result<(), Error> {
         if matches!(reader.kind()?, Kind::Array | Kind::Object) {
-            let within = match () {
-                () if key.is(self.text, TRUST_ANNOTATIONS) => Inside::TrustAnnotations,
-                () if key.is(self.text, IFC) => Inside::Ifc,
-                () => Inside::Nothing,
-            };
-            return self.value(reader, within);
+            return self.container(reader, key, inside);
         }
         let value = reader.value()?;
+        if self.is_malformed(key, value, inside) {
+            self.claims |= Claims::MALFORMED;
+        }
         let is_true = || value.raw(self.text) == b"true";
         if key.is(self.text, OPEN_WORLD) && is_true() {
             self.claims |= Claims::OPEN_WORLD;
@@ -230,6 +229,40 @@ impl Found<'_> {
             self.claims |= Claims::INTEGRITY_UNTRUSTED;
         }
         Ok(())
+    }
+
+    fn container(&mut self, reader: &mut Reader<'_, true>, key: Text, inside: Inside) -> Result<(), Error> {
+        let array = reader.kind()? == Kind::Array;
+        let within = match () {
+            () if key.is(self.text, TRUST_ANNOTATIONS) => Inside::TrustAnnotations,
+            () if key.is(self.text, IFC) => Inside::Ifc,
+            () if key.is(self.text, "_meta") => Inside::Meta,
+            () => Inside::Nothing,
+        };
+        if self.is_label(key, inside) && array || self.is_flag(key, inside) {
+            self.claims |= Claims::MALFORMED;
+        }
+        self.value(reader, within)
+    }
+
+    /// Whether a value other than an array or an object has not the form that it must have.
+    fn is_malformed(&self, key: Text, value: Value, inside: Inside) -> bool {
+        let form = if inside == Inside::Ifc { Kind::String } else { Kind::Bool };
+        self.is_label(key, inside) || self.is_flag(key, inside) && value.kind != form
+    }
+
+    /// Whether a member must be an object of claims.
+    fn is_label(&self, key: Text, inside: Inside) -> bool {
+        key.is(self.text, TRUST_ANNOTATIONS) || inside == Inside::Meta && key.is(self.text, IFC)
+    }
+
+    /// Whether a member is a claim.
+    fn is_flag(&self, key: Text, inside: Inside) -> bool {
+        match inside {
+            Inside::Ifc => key.is(self.text, "integrity"),
+            Inside::TrustAnnotations => ["untrusted", "sensitive"].iter().any(|claim| key.is(self.text, claim)),
+            Inside::Meta | Inside::Nothing => false,
+        }
     }
 }
 
@@ -257,7 +290,16 @@ mod tests {
                 format!(r#"{{"result":{{"_meta":{{{annotations}:{{"untrusted":false,"sensitive":true}}}}}}}}"#),
                 Claims::NONE,
             ),
-            (format!(r#"{{"result":{{"_meta":{{{annotations}:{{"untrusted":"true"}}}}}}}}"#), Claims::NONE),
+            (format!(r#"{{"result":{{"_meta":{{{annotations}:{{"untrusted":"true"}}}}}}}}"#), Claims::MALFORMED),
+            (format!(r#"{{"result":{{"_meta":{{{annotations}:{{"sensitive":null}}}}}}}}"#), Claims::MALFORMED),
+            (format!(r#"{{"result":{{"_meta":{{{annotations}:{{"untrusted":[true]}}}}}}}}"#), Claims::MALFORMED),
+            (format!(r#"{{"result":{{"_meta":{{{annotations}:"untrusted"}}}}}}"#), Claims::MALFORMED),
+            (format!(r#"{{"result":{{"_meta":{{{annotations}:[]}}}}}}"#), Claims::MALFORMED),
+            (r#"{"result":{"_meta":{"ifc":"trusted"}}}"#.into(), Claims::MALFORMED),
+            (r#"{"result":{"_meta":{"ifc":["trusted"]}}}"#.into(), Claims::MALFORMED),
+            (r#"{"result":{"_meta":{"ifc":{"integrity":1}}}}"#.into(), Claims::MALFORMED),
+            (r#"{"result":{"_meta":{"ifc":{"confidentiality":[1]}}}}"#.into(), Claims::NONE),
+            (r#"{"result":{"structuredContent":{"ifc":"a bank"}}}"#.into(), Claims::NONE),
             (r#"{"result":{"_meta":{"ifc":{"integrity":"untrusted"}}}}"#.into(), Claims::INTEGRITY_UNTRUSTED),
             (r#"{"result":{"_meta":{"ifc":{"integrity":"trusted"}}}}"#.into(), Claims::NONE),
             (r#"{"error":{"data":{"_meta":{"ifc":{"integrity":"untrusted"}}}}}"#.into(), Claims::INTEGRITY_UNTRUSTED),

@@ -36,9 +36,23 @@ pub enum Step {
     ClaimIntegrity,
     /// The server says so: [`Claims::OPEN_WORLD`].
     ClaimOpenWorld,
+    /// Nobody can tell what the server says: [`Claims::MALFORMED`].
+    ClaimMalformed,
 }
 
 impl Step {
+    /// What the first of some claims is as a step.
+    #[must_use]
+    pub(crate) fn of_claims(claims: Claims) -> Option<Self> {
+        let steps = [
+            (Claims::UNTRUSTED, Self::ClaimUntrusted),
+            (Claims::INTEGRITY_UNTRUSTED, Self::ClaimIntegrity),
+            (Claims::OPEN_WORLD, Self::ClaimOpenWorld),
+            (Claims::MALFORMED, Self::ClaimMalformed),
+        ];
+        steps.into_iter().find(|(claim, _)| claims.contains(*claim)).map(|(_, step)| step)
+    }
+
     /// A stable name, for logs and tags.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -55,6 +69,7 @@ impl Step {
             Self::ClaimUntrusted => "claim_untrusted",
             Self::ClaimIntegrity => "claim_integrity",
             Self::ClaimOpenWorld => "claim_open_world",
+            Self::ClaimMalformed => "claim_malformed",
         }
     }
 }
@@ -131,13 +146,8 @@ impl<'a> Verdict<'a> {
 
     /// Joins what the server says of its content. Any claim makes it external; none makes nothing better.
     pub fn raise(self, claims: Claims) -> Self {
-        let steps = [
-            (Claims::UNTRUSTED, Step::ClaimUntrusted),
-            (Claims::INTEGRITY_UNTRUSTED, Step::ClaimIntegrity),
-            (Claims::OPEN_WORLD, Step::ClaimOpenWorld),
-        ];
-        match steps.into_iter().find(|(claim, _)| claims.contains(*claim)) {
-            Some((_, step)) => self.external(step),
+        match Step::of_claims(claims) {
+            Some(step) => self.external(step),
             None => self,
         }
     }
@@ -173,6 +183,7 @@ impl<'a> Verdict<'a> {
             Step::ClaimUntrusted => format!("{source} says that it is untrusted"),
             Step::ClaimIntegrity => format!("{source} says that its integrity is untrusted"),
             Step::ClaimOpenWorld => format!("{source} says that its world is open"),
+            Step::ClaimMalformed => format!("{source} says nothing readable of its trust"),
         })
     }
 

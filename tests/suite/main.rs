@@ -48,5 +48,6 @@ mod list_attacks;
 mod list_streams;
 mod lists;
 mod observe;
+mod provenance;
 mod readiness;
 mod support;

@@ -118,7 +118,6 @@ impl<U: Units> Iterator for LookAlikes<U> {
 }
 
 /// Whether what stands between the quotes of a JSON string holds what looks like a marker, escaped or not.
-#[cfg_attr(not(test), expect(dead_code, reason = "the layer that fences responses uses it"))]
 pub(crate) fn mentions_fence(raw: &[u8]) -> bool {
     LookAlikes::new(Raw(raw)).next().is_some()
 }

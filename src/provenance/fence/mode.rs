@@ -28,3 +28,16 @@ pub enum FenceMode {
     /// As [`Delimit`](Self::Delimit), in base64: nothing of it can be read in passing.
     Base64,
 }
+
+impl FenceMode {
+    /// A stable name, as configurations and tags have it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Delimit => "delimit",
+            Self::Datamark => "datamark",
+            Self::Base64 => "base64",
+        }
+    }
+}

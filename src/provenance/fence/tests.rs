@@ -433,7 +433,7 @@ fn fn_08_marks_stand_before_words_and_occur_nowhere_else() {
     for fence in [
         Fence::new(FenceMode::Datamark, [&all[3..]]).unwrap(),
         Fence::for_raw(FenceMode::Datamark, [raw.as_bytes()]).unwrap(),
-        Fence::for_raw(FenceMode::Datamark, [&br"\ue001"[..], all[6..].as_bytes()]).unwrap(),
+        Fence::for_raw(FenceMode::Datamark, [&br"\ue001"[..], &all.as_bytes()[6..]]).unwrap(),
     ] {
         let text = fence.wrap(0, "one two\n <<EXT");
         assert!(text.contains("mark=U+E000>>\none \u{e000}two\n \u{e000}<·<EXT\n"), "{text}");
@@ -535,7 +535,7 @@ fn bodies() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
     fn pv_47_fn_05_fn_09_what_is_fenced_comes_back(body in bodies()) {

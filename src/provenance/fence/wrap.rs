@@ -72,7 +72,6 @@ impl Fence {
     }
 
     /// As [`new`](Self::new), for what stands between the quotes of JSON strings.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the layer that fences responses uses it"))]
     pub(crate) fn for_raw<'a>(mode: FenceMode, bodies: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, FenceError> {
         let bodies: Vec<Raw<'a>> = bodies.into_iter().map(Raw).collect();
         Self::of(mode, &bodies, draw::occurs_in_raw, &mut getrandom::fill)
@@ -109,6 +108,12 @@ impl Fence {
         self
     }
 
+    /// The mode.
+    #[must_use]
+    pub fn mode(&self) -> FenceMode {
+        self.mode
+    }
+
     /// The nonce: 24 hexadecimal digits, none in [`FenceMode::Off`].
     #[must_use]
     pub fn nonce(&self) -> &str {
@@ -137,7 +142,6 @@ impl Fence {
     }
 
     /// As [`wrap`](Self::wrap), for what stands between the quotes of a JSON string.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the layer that fences responses uses it"))]
     pub(crate) fn wrap_raw(&self, index: usize, raw: &[u8]) -> RawFenced {
         match self.mode {
             FenceMode::Off => RawFenced { edits: RawEdits::Insert(Vec::new()), lossy: false },

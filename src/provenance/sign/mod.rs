@@ -69,7 +69,6 @@ impl Carrier {
 /// # Errors
 ///
 /// Tag or value cannot be read exactly.
-#[cfg_attr(not(test), expect(dead_code, reason = "the layer that writes tags will sign them"))]
 pub(crate) fn sign(
     key: &SigningKey,
     principal: Option<&Principal>,

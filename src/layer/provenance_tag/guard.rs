@@ -1,0 +1,149 @@
+//! The way in: what a client says of provenance goes, and the answer is seen to.
+
+use std::future::Ready;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Method;
+use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue};
+use http::request::Parts;
+
+use super::tagger::Tagger;
+use super::tagging::Tagging;
+use crate::answer::{Client, Denial, DenialKind};
+use crate::http::{Admission, Collected, Context, Lost};
+use crate::identity::Principal;
+use crate::layer::exchange::{Admitted, Decided, Front, Guard, OF_THE_BYTES, Passage, Step, Work};
+use crate::message::{Era, Fault, Inspection, Revision};
+use crate::provenance::strip;
+use crate::response::{Plan, Stage, Watch};
+
+/// Where a client may have written what is not its to write cannot be told.
+const INVALID: DenialKind = DenialKind::Message(Fault::FoldedKey);
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+
+impl Guard for Tagger {
+    type Deciding = Ready<Decided>;
+
+    fn front(&self) -> &Front {
+        &self.front
+    }
+
+    fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
+        self.front.admit(head).map(Admitted::Receive)
+    }
+
+    fn decide(
+        tagger: &Arc<Self>,
+        head: Parts,
+        received: Result<Collected, Lost>,
+        admission: Admission,
+    ) -> Step<Self::Deciding> {
+        Step::Done(tagger.prepare(head, received, admission))
+    }
+}
+
+impl Tagger {
+    fn prepare(self: &Arc<Self>, mut head: Parts, received: Result<Collected, Lost>, admission: Admission) -> Decided {
+        let mut collected = received.map_err(|lost| self.front.lost(&head, lost, admission))?;
+        head.headers.remove(&self.header);
+        let passage = match admission {
+            Admission::Preflight => Passage::new(&head, None, Client::default()),
+            Admission::Bodiless => {
+                self.front.check_bodiless(&head, &collected)?;
+                self.prepare_stream(&mut head)
+            }
+            Admission::Read => self.prepare_body(&mut head, &mut collected)?,
+        };
+        Ok((head, collected, passage))
+    }
+
+    fn prepare_stream(self: &Arc<Self>, head: &mut Parts) -> Passage {
+        let passage = Passage::new(head, None, self.front.caller(head, Era::Legacy).client());
+        if head.method != Method::GET {
+            return passage;
+        }
+        let plan = self.front.stream_plan(head);
+        let tagging = self.tagging(head, None);
+        self.see_to(head, passage, Watch::Shapes, tagging, plan)
+    }
+
+    fn prepare_body(self: &Arc<Self>, head: &mut Parts, collected: &mut Collected) -> Result<Passage, Denial> {
+        let mut context = self.front.read(head, collected)?;
+        if let Some(bytes) = self.stripped(head, &context)? {
+            correct(head, bytes.len());
+            context = self.front.reread(&context, head, &bytes)?;
+            collected.bytes = bytes;
+        }
+        let inspection = context.inspection();
+        let passage = Passage::new(head, Some(inspection), self.front.caller(head, inspection.era()).client());
+        let (watch, tagging) = (self.front.watch(inspection), self.tagging(head, Some(inspection)));
+        Ok(self.see_to(head, passage, watch, tagging, context.plan().cloned()))
+    }
+
+    /// The body without the tags that a client has written: they are not its to write.
+    fn stripped(&self, head: &Parts, context: &Context) -> Result<Option<Bytes>, Denial> {
+        let body = context.inspection().bytes();
+        if !self.front.is_mcp() {
+            return Ok(None);
+        }
+        let edits =
+            strip(body, &self.style).map_err(|_| self.front.refuse_body(head, context.inspection(), None, INVALID))?;
+        Ok(edits.map(|edits| edits.apply(body).collect::<Vec<_>>().concat().into()))
+    }
+
+    fn see_to(
+        &self,
+        head: &mut Parts,
+        passage: Passage,
+        watch: Watch,
+        tagging: Tagging,
+        plan: Option<Arc<Plan>>,
+    ) -> Passage {
+        if tagging.is_mcp {
+            // What comes back is to be read, not inflated.
+            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
+        passage.with_work(watch, Work::of(Some(Stage::Rewrite(Arc::new(tagging))), plan, self.front.place))
+    }
+
+    fn tagging(self: &Arc<Self>, head: &Parts, inspection: Option<&Inspection>) -> Tagging {
+        let signs = self.style.signing.is_some();
+        Tagging {
+            inspection: inspection.cloned(),
+            origins: inspection.map(|inspection| self.origins(head, inspection)).unwrap_or_default(),
+            unasked: self.origin_of_stream(head),
+            server: self.front.server_of(head).cloned(),
+            principal: head.extensions.get::<Principal>().filter(|_| signs).cloned(),
+            session: session(head),
+            tags_parts: tags_parts(head, inspection),
+            is_mcp: self.front.is_mcp(),
+            tagger: Arc::clone(self),
+        }
+    }
+}
+
+/// Whether the session of a request is tainted, if anybody remembers.
+fn session(head: &Parts) -> Option<bool> {
+    #[cfg(feature = "content-trust")]
+    return crate::trust::SessionTaint::of(&head.extensions).map(crate::trust::SessionTaint::is_tainted);
+    #[cfg(not(feature = "content-trust"))]
+    None
+}
+
+/// Blocks of content have a `_meta` from 2025-06-18 on.
+fn tags_parts(head: &Parts, inspection: Option<&Inspection>) -> bool {
+    let named = head.headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+    let modern = inspection.is_some_and(|inspection| inspection.era() == Era::Modern);
+    modern || named.is_some_and(|version| Revision::parse(version) > Revision::V2025_03_26)
+}
+
+/// Makes a head fit a body from which something has gone.
+fn correct(head: &mut Parts, length: usize) {
+    if head.headers.contains_key(CONTENT_LENGTH) {
+        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+    for name in OF_THE_BYTES {
+        head.headers.remove(name);
+    }
+}

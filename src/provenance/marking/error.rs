@@ -1,0 +1,31 @@
+//! Why a message cannot be marked.
+
+use crate::json;
+
+/// Why a message cannot be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unmarkable {
+    /// Lenient readers take a member's name for another one.
+    AmbiguousKey,
+    /// A URI or a media type has a control character.
+    ControlCharacter,
+    /// The operating system gives no randomness for a fence.
+    Fence,
+    Json(json::Error),
+    /// `_meta` is no object.
+    Meta,
+    /// The text is neither an object nor an array of objects.
+    NotAMessage,
+    /// The result is no object, and so has no place for a tag.
+    Result,
+    /// A result stands beside an error or a method.
+    TwoOutcomes,
+    /// Nobody has asked for this answer.
+    Unasked,
+}
+
+impl From<json::Error> for Unmarkable {
+    fn from(error: json::Error) -> Self {
+        Self::Json(error)
+    }
+}

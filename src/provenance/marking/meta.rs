@@ -1,0 +1,239 @@
+//! `_meta`: what is forged goes, and the tag is written.
+
+use bytes::Bytes;
+
+use super::Unmarkable;
+use super::walk::{Member, Walk, Walked};
+use crate::json::{Cuts, Edits, Kind, Slot, folds_onto};
+use crate::provenance::{Carrier, Provenance, sign};
+
+/// The key of the trust annotations, an experimental extension of MCP.
+pub(super) const TRUST_ANNOTATIONS: &str = "io.modelcontextprotocol/trust-annotations";
+/// The key of the labels of information-flow control that some servers write.
+pub(super) const IFC: &str = "ifc";
+const IMMEDIATE_RESPONSE: &str = "io.modelcontextprotocol/model-immediate-response";
+
+/// Where a tag can be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// At the end of an object that is there.
+    Inside { slot: Slot, annotated: bool, labelled: bool },
+    /// In an object that has yet to be written, under its name.
+    Absent(Slot),
+    /// In an object in the place of `null`.
+    Instead { start: usize, end: usize },
+    /// Nowhere: what is there is no object.
+    Nowhere,
+}
+
+impl Place {
+    fn fill(self, name: &str, items: &str, edits: &mut Edits) {
+        match self {
+            Self::Inside { slot, .. } => slot.fill(items, edits),
+            Self::Absent(slot) => slot.fill(&["\"", name, "\":{", items, "}"].concat(), edits),
+            Self::Instead { start, end } => edits.replace(start..end, Bytes::from(["{", items, "}"].concat())),
+            Self::Nowhere => {}
+        }
+    }
+}
+
+/// What a member of `_meta` is to us.
+enum Reserved {
+    Annotations,
+    Ifc,
+    None,
+    /// Ours, or what some reader takes for a name that counts.
+    Forged,
+}
+
+impl Walk<'_> {
+    /// Reads a `_meta`: where a tag can be written.
+    pub(super) fn meta(&mut self) -> Walked<Place> {
+        match self.reader.kind()? {
+            Kind::Object => {}
+            Kind::Null => {
+                let span = self.reader.value()?.raw_span();
+                return Ok(Place::Instead { start: span.start(), end: span.end() });
+            }
+            Kind::Array | Kind::Bool | Kind::Number | Kind::String if self.of_client => {
+                self.search()?;
+                return Ok(Place::Nowhere);
+            }
+            Kind::Array | Kind::Bool | Kind::Number | Kind::String => return Err(Unmarkable::Meta),
+        }
+        let (mut annotated, mut labelled) = (false, false);
+        let slot = self.members_with(&mut |walk, member, cuts| {
+            let stays = match walk.reserved(&member.name) {
+                Reserved::Annotations => walk.annotations()?.inspect(|_| annotated = true).is_some(),
+                Reserved::Ifc => walk.ifc()?.inspect(|_| labelled = true).is_some(),
+                Reserved::Forged => {
+                    let is_object = walk.reader.value()?.kind == Kind::Object;
+                    walk.report.malformed += usize::from(!is_object);
+                    false
+                }
+                Reserved::None => {
+                    walk.of_meta(member)?;
+                    true
+                }
+            };
+            walk.keep_or_cut(stays, member, cuts);
+            Ok(())
+        })?;
+        Ok(Place::Inside { slot, annotated, labelled })
+    }
+
+    fn keep_or_cut(&mut self, stays: bool, member: &Member<'_>, cuts: &mut Cuts) {
+        let range = member.start..self.reader.at();
+        if stays {
+            cuts.keep(range, &mut self.edits);
+        } else {
+            cuts.cut(range);
+            self.report.stripped += 1;
+        }
+    }
+
+    fn reserved(&self, name: &str) -> Reserved {
+        let own = self.style.key.as_str();
+        match name {
+            name if self.of_client && name != own && !folds_onto(name, own) => Reserved::None,
+            TRUST_ANNOTATIONS => Reserved::Annotations,
+            IFC => Reserved::Ifc,
+            name if name == own || [own, TRUST_ANNOTATIONS, IFC].iter().any(|known| folds_onto(name, known)) => {
+                Reserved::Forged
+            }
+            _ => Reserved::None,
+        }
+    }
+
+    /// A member that is the server's own.
+    fn of_meta(&mut self, member: &Member<'_>) -> Walked {
+        // A host is to hand this text to a model as if it were the result.
+        if member.name == IMMEDIATE_RESPONSE { self.text() } else { self.search() }
+    }
+
+    /// Trust annotations may say that something is untrusted or sensitive, never that it is not. `None` if they go.
+    fn annotations(&mut self) -> Walked<Option<()>> {
+        if self.reader.kind()? != Kind::Object {
+            self.reader.value()?;
+            return Ok(None);
+        }
+        let mut says = false;
+        let slot = self.members_with(&mut |walk, member, cuts| {
+            let value = walk.reader.value()?;
+            let claims = ["untrusted", "sensitive"].iter().any(|known| folds_onto(&member.name, known));
+            let stays = match &*member.name {
+                "untrusted" | "sensitive" => value.raw(walk.text) == b"true",
+                _ => !claims,
+            };
+            says |= stays && member.name == "untrusted";
+            walk.keep_or_cut(stays, member, cuts);
+            Ok(())
+        })?;
+        if !says && self.mark.is_external() && self.style.trust_annotations {
+            slot.fill("\"untrusted\":true", &mut self.edits);
+        }
+        Ok(Some(()))
+    }
+
+    /// Labels of information-flow control, likewise; what comes from outside has no integrity. `None` if they go.
+    fn ifc(&mut self) -> Walked<Option<()>> {
+        if self.reader.kind()? != Kind::Object {
+            self.reader.value()?;
+            return Ok(None);
+        }
+        let mut says = false;
+        let slot = self.members_with(&mut |walk, member, cuts| {
+            let value = walk.reader.value()?;
+            let text = value.as_text().and_then(|text| text.decode(walk.text).ok());
+            let stays = match (&*member.name, text.as_deref()) {
+                ("integrity", Some("untrusted")) => true,
+                // It says no more than we do.
+                ("integrity", Some("trusted")) => !walk.mark.is_external() && walk.mark.is_content,
+                ("integrity", _) => false,
+                (name, _) => !folds_onto(name, "integrity"),
+            };
+            says |= stays && member.name == "integrity";
+            walk.keep_or_cut(stays, member, cuts);
+            Ok(())
+        })?;
+        if !says && self.mark.is_external() && self.style.ifc {
+            slot.fill("\"integrity\":\"untrusted\"", &mut self.edits);
+        }
+        Ok(Some(()))
+    }
+
+    /// Writes the tag of a result that starts at an offset and has just been read.
+    pub(super) fn write_result(&mut self, start: usize, place: Place, id: Option<&str>) -> Walked {
+        self.write(start, place, "_meta", Carrier::Result, id)
+    }
+
+    pub(super) fn write_error(&mut self, start: usize, place: Place, id: Option<&str>) -> Walked {
+        self.write(start, place, "data", Carrier::Error, id)
+    }
+
+    pub(super) fn write_params(&mut self, start: usize, place: Place) -> Walked {
+        self.write(start, place, "_meta", Carrier::Params, None)
+    }
+
+    /// The tag of a part, which is not signed.
+    pub(super) fn write_part(&mut self, place: Place) {
+        if let Some(items) = self.part_items(place) {
+            place.fill("_meta", &items, &mut self.edits);
+        }
+    }
+
+    /// What the tag of a part is, where parts have one.
+    pub(super) fn part_items(&self, place: Place) -> Option<String> {
+        (self.mark.is_content && self.mark.tags_parts).then(|| self.items(place, &self.tag()))
+    }
+
+    fn write(&mut self, start: usize, place: Place, name: &str, carrier: Carrier, id: Option<&str>) -> Walked {
+        if !self.mark.is_content {
+            return Ok(());
+        }
+        let mut tag = self.tag();
+        if let Some(key) = &self.style.signing {
+            let mut trial = self.edits.clone();
+            place.fill(name, &self.items(place, &tag), &mut trial);
+            let value = trial.applied(self.text, start..self.reader.at());
+            let signature = sign(key, self.mark.principal, id, carrier, tag.as_bytes(), &value, &self.style.key)?;
+            tag.truncate(tag.len().saturating_sub(1));
+            tag.push_str(&[",\"sig\":\"", &signature, "\"}"].concat());
+        }
+        let items = self.items(place, &tag);
+        place.fill(name, &items, &mut self.edits);
+        self.report.tagged(self.mark.tag.provenance);
+        Ok(())
+    }
+
+    fn tag(&self) -> String {
+        self.mark.tag.write(self.texts.name().as_deref(), self.texts.is_lossy())
+    }
+
+    /// What is written beside the tag.
+    fn items(&self, place: Place, tag: &str) -> String {
+        let (annotated, labelled) = match place {
+            Place::Inside { annotated, labelled, .. } => (annotated, labelled),
+            Place::Absent(_) | Place::Instead { .. } | Place::Nowhere => (false, false),
+        };
+        let external = self.mark.tag.provenance == Provenance::External;
+        let mut items = ["\"", self.style.key.as_str(), "\":", tag].concat();
+        if external && self.style.trust_annotations && !annotated {
+            items.push_str(",\"io.modelcontextprotocol/trust-annotations\":{\"untrusted\":true}");
+        }
+        if external && self.style.ifc && !labelled {
+            items.push_str(",\"ifc\":{\"integrity\":\"untrusted\"}");
+        }
+        items
+    }
+
+    /// `data` of an error: where a tag can be written.
+    pub(super) fn error_data(&mut self) -> Walked<Place> {
+        if self.reader.kind()? == Kind::Object {
+            // It takes the part of a `_meta`; some servers put one into it as well.
+            return self.meta();
+        }
+        self.search()?;
+        Ok(Place::Nowhere)
+    }
+}

@@ -1,0 +1,68 @@
+//! What a tag says.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use super::Provenance;
+
+/// What a name in a tag may have in bytes: a longer one is left out.
+const MAX_NAME_BYTES: usize = 256;
+
+/// What a tag says of a result, or of a part of one.
+#[derive(Clone, Debug)]
+pub(crate) struct Tag<'a> {
+    pub(crate) provenance: Provenance,
+    /// The class of what the tool brings back.
+    pub(crate) class: &'a str,
+    /// What decided.
+    pub(crate) rule: &'a str,
+    pub(crate) server: Option<&'a str>,
+    pub(crate) tool: Option<Cow<'a, str>>,
+    /// Whether the session has received content from outside, if anybody remembers.
+    pub(crate) session_tainted: Option<bool>,
+}
+
+impl Tag<'_> {
+    /// The tag as JSON, with the names of the fence around the texts, if there is one.
+    pub(crate) fn write(&self, fence: Option<&str>, lossy: bool) -> String {
+        let mut text = String::with_capacity(192);
+        text.push_str("{\"v\":1");
+        member(&mut text, "origin", self.provenance.as_str());
+        member(&mut text, "class", self.class);
+        member(&mut text, "rule", self.rule);
+        for (name, value) in [("server", self.server), ("tool", self.tool.as_deref()), ("fence", fence)] {
+            if let Some(value) = value.filter(|value| value.len() <= MAX_NAME_BYTES) {
+                member(&mut text, name, value);
+            }
+        }
+        if lossy {
+            text.push_str(",\"lossy\":true");
+        }
+        if let Some(tainted) = self.session_tainted {
+            // Writing to a string does not fail.
+            let _ = write!(text, ",\"session_tainted\":{tainted}");
+        }
+        text.push('}');
+        text
+    }
+}
+
+/// Adds a member that is a string.
+fn member(text: &mut String, name: &str, value: &str) {
+    text.push_str(",\"");
+    text.push_str(name);
+    text.push_str("\":");
+    string(text, value);
+}
+
+/// Adds a string, escaped as RFC 8259 wants it.
+pub(super) fn string(text: &mut String, value: &str) {
+    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if value.bytes().all(plain) {
+        text.push('"');
+        text.push_str(value);
+        text.push('"');
+    } else {
+        text.push_str(&serde_json::to_string(value).unwrap_or_default());
+    }
+}
