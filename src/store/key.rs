@@ -1,6 +1,7 @@
 //! Whose memory it is.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
@@ -44,7 +45,8 @@ impl PrincipalKey {
     /// The key that all who are not authenticated share.
     #[must_use]
     pub fn anonymous() -> Self {
-        Self(digest(b"tower-toolgate/anonymous/1", std::iter::empty()))
+        static ANONYMOUS: OnceLock<[u8; 16]> = OnceLock::new();
+        Self(*ANONYMOUS.get_or_init(|| digest(b"tower-toolgate/anonymous/1", std::iter::empty())))
     }
 }
 

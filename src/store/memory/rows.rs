@@ -100,7 +100,9 @@ impl Rows {
         let before = |row: &Row| row.key() < *key;
         let start = start(key.principal);
         let first = self.ends.partition_point(|end| *end < start);
-        let alike = self.ends.get(first..).unwrap_or_default().partition_point(|end| *end == start);
+        let ends = self.ends.get(first..).unwrap_or_default();
+        // Mostly it has none, and there is nothing to be searched for.
+        let alike = if ends.first() == Some(&start) { ends.partition_point(|end| *end == start) } else { 0 };
         let alike = self.chunks.get(first..first + alike).unwrap_or_default();
         let chunk = first + alike.partition_point(|chunk| chunk.last().is_some_and(before));
         (chunk, self.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(before)))
