@@ -29,13 +29,13 @@ pin_project! {
     #[derive(Debug)]
     #[project = RequestProjection]
     enum RequestKind<B> {
-        Buffered { data: Option<Bytes>, trailers: Option<HeaderMap>, hold: Option<Arc<Reservation>> },
+        Buffered { data: Option<Bytes>, trailers: Option<Box<HeaderMap>>, hold: Option<Arc<Reservation>> },
         Unread { #[pin] body: B },
     }
 }
 
 impl<B> RequestBody<B> {
-    pub(crate) fn buffered(data: Bytes, trailers: Option<HeaderMap>, hold: Option<Arc<Reservation>>) -> Self {
+    pub(crate) fn buffered(data: Bytes, trailers: Option<Box<HeaderMap>>, hold: Option<Arc<Reservation>>) -> Self {
         let data = Some(data).filter(|data| !data.is_empty());
         Self { kind: RequestKind::Buffered { data, trailers, hold } }
     }
@@ -52,7 +52,7 @@ impl<B: Body<Data = Bytes>> Body for RequestBody<B> {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         match self.project().kind.project() {
             RequestProjection::Buffered { data, trailers, hold: _ } => {
-                let trailers = || trailers.take().map(Frame::trailers);
+                let trailers = || trailers.take().map(|trailers| Frame::trailers(*trailers));
                 Poll::Ready(data.take().map(Frame::data).or_else(trailers).map(Ok))
             }
             RequestProjection::Unread { body } => body.poll_frame(cx),

@@ -75,7 +75,8 @@ pub(crate) struct BodyLimits {
 #[derive(Debug)]
 pub(crate) struct Collected {
     pub(crate) bytes: Bytes,
-    pub(crate) trailers: Option<HeaderMap>,
+    /// Seldom there: requests are moved about, and should be small.
+    pub(crate) trailers: Option<Box<HeaderMap>>,
     pub(crate) hold: Option<Arc<Reservation>>,
 }
 
@@ -97,8 +98,8 @@ pin_project! {
         limits: BodyLimits,
         reservation: Option<Reservation>,
         pieces: Pieces,
-        trailers: Option<HeaderMap>,
-        drain: Option<Drain>,
+        trailers: Option<Box<HeaderMap>>,
+        drain: Option<Box<Drain>>,
     }
 }
 
@@ -112,8 +113,8 @@ struct Drain {
 impl<B: Body<Data = Bytes>> Collect<B> {
     pub(crate) fn new(body: B, limits: BodyLimits) -> Self {
         let too_large = usize::try_from(body.size_hint().lower()).map_or(true, |lower| lower > limits.bytes);
-        let drain =
-            too_large.then(|| Drain { salvage: IdSalvage::default(), left: limits.bytes.saturating_add(DRAIN) });
+        let drain = too_large
+            .then(|| Box::new(Drain { salvage: IdSalvage::default(), left: limits.bytes.saturating_add(DRAIN) }));
         let reservation = limits.budget.clone().map(|budget| Reservation::new(budget, limits.taken.clone()));
         Self { body, limits, reservation, pieces: Pieces::default(), trailers: None, drain }
     }
@@ -147,7 +148,7 @@ where
                 Ok(frame) => match frame.into_data() {
                     Ok(data) => self.as_mut().receive(data),
                     Err(frame) => {
-                        *self.as_mut().project().trailers = frame.into_trailers().ok();
+                        *self.as_mut().project().trailers = frame.into_trailers().ok().map(Box::new);
                         Ok(())
                     }
                 },
@@ -172,7 +173,7 @@ impl<B: Body<Data = Bytes>> Collect<B> {
             let mut drain = Drain { salvage: this.pieces.salvage(), left: DRAIN };
             (*this.pieces, *this.reservation) = (Pieces::default(), None);
             let received = drain.receive(&data);
-            *this.drain = Some(drain);
+            *this.drain = Some(Box::new(drain));
             return received;
         }
         if this.reservation.as_mut().is_some_and(|reservation| !reservation.buffer(data.len())) {

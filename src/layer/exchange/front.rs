@@ -100,7 +100,7 @@ impl Front {
 
     /// Refuses headers that mirror a body where there is none.
     pub(crate) fn check_bodiless(&self, head: &Parts, collected: &Collected) -> Result<(), Denial> {
-        let trailers = collected.trailers.as_ref().map_or(Ok(()), Mirror::check_trailers);
+        let trailers = collected.trailers.as_deref().map_or(Ok(()), Mirror::check_trailers);
         let checked = trailers.and_then(|()| Mirror::check_bodiless(&head.headers));
         checked.map_err(|error| self.refuse(head, DenialKind::Header(error), None))
     }
@@ -112,7 +112,7 @@ impl Front {
         let Protocol::JsonRpc(reading) = &self.protocol else {
             return refuse(head, DenialKind::Head(HeadFault::ContentTypeUnsupported));
         };
-        let trailers = trailers.as_ref().filter(|_| reading.dialect.rules().mcp_transport);
+        let trailers = trailers.as_deref().filter(|_| reading.dialect.rules().mcp_transport);
         if let Some(Err(mismatch)) = trailers.map(Mirror::check_trailers) {
             return refuse(head, DenialKind::Header(mismatch));
         }
