@@ -33,29 +33,40 @@ pub(crate) struct Unmarked;
 
 /// All who look at what is handed on.
 #[derive(Clone, Default)]
-pub(crate) struct Ingests(Vec<Arc<dyn Ingest>>);
+pub(crate) struct Ingests {
+    /// There is seldom another one: it is kept without a list.
+    first: Option<Arc<dyn Ingest>>,
+    more: Vec<Arc<dyn Ingest>>,
+}
 
 impl Ingests {
     pub(crate) fn push(&mut self, ingest: Arc<dyn Ingest>) {
-        self.0.push(ingest);
+        match self.first {
+            None => self.first = Some(ingest),
+            Some(_) => self.more.push(ingest),
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.first.is_none()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &dyn Ingest> {
+        self.first.iter().chain(&self.more).map(|ingest| &**ingest)
     }
 
     pub(crate) fn examine(&self, message: &[u8], carrier: Carrier) -> Markings {
-        Markings::of(self.0.iter().filter_map(|ingest| ingest.examine(message, carrier)))
+        Markings::of(self.iter().filter_map(|ingest| ingest.examine(message, carrier)))
     }
 
     pub(crate) fn unseen(&self) -> Markings {
-        Markings::of(self.0.iter().map(|ingest| ingest.unseen()))
+        Markings::of(self.iter().map(Ingest::unseen))
     }
 }
 
 impl fmt::Debug for Ingests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ingests({})", self.0.len())
+        write!(f, "Ingests({})", self.iter().count())
     }
 }
 

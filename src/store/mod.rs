@@ -16,7 +16,6 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::capacity::TaintCapacity;
@@ -136,7 +135,7 @@ pub struct Visit {
     /// Why.
     pub cause: Option<Cause>,
     /// Nothing is joined if all facts of one of these are known.
-    pub refuse: Arc<[Facts]>,
+    pub refuse: Box<[Facts]>,
     /// The time of the caller, in seconds since 1970. Stores have no clocks.
     pub now: u64,
     /// What was not marked again since then does not count; 0 counts everything.
@@ -147,7 +146,7 @@ impl Visit {
     /// Reads what is known.
     #[must_use]
     pub fn read(key: TaintKey, now: u64) -> Self {
-        Self { key, marks: Facts::NONE, cause: None, refuse: Arc::default(), now, since: 0 }
+        Self { key, marks: Facts::NONE, cause: None, refuse: Box::default(), now, since: 0 }
     }
 
     /// Marks.

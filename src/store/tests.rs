@@ -126,7 +126,7 @@ fn causes<S: TaintStore>(store: &S) {
 }
 
 fn refused<S: TaintStore>(store: &S) {
-    let refuse: Arc<[Facts]> = [Facts::PRIVATE | Facts::OUTSIDE, Facts::OUTSIDE].into();
+    let refuse: Box<[Facts]> = [Facts::PRIVATE | Facts::OUTSIDE, Facts::OUTSIDE].into();
     let visit = Visit { refuse, ..Visit::mark(key(1, 1), Facts::PRIVATE, Cause::new("send"), NOW) };
     mark(store, key(1, None), Facts::OUTSIDE);
     let found = block_on(store.visit(visit.clone())).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::trust::Claims;
@@ -16,6 +17,8 @@ const MAX_TOOLS: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     hasher: RandomState,
+    /// Whether any server has said so: most never do, and nobody has to wait for the lock to know that.
+    any: AtomicBool,
     servers: Mutex<Servers>,
 }
 
@@ -51,16 +54,19 @@ impl Learned {
         if servers.known.len() > MAX_SERVERS {
             *servers = Servers { all: true, ..Servers::default() };
         }
+        self.any.store(true, Ordering::Release);
     }
 
     pub(super) fn claims(&self, owner: Option<&str>, tool: &str) -> Claims {
+        if !self.any.load(Ordering::Acquire) {
+            return Claims::NONE;
+        }
         let servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
         let open = servers.all
-            || !servers.known.is_empty()
-                && servers.known.get(&self.hasher.hash_one(owner)).is_some_and(|open| match open {
-                    Open::All => true,
-                    Open::Some(known) => known.contains(&self.hasher.hash_one(tool)),
-                });
+            || servers.known.get(&self.hasher.hash_one(owner)).is_some_and(|open| match open {
+                Open::All => true,
+                Open::Some(known) => known.contains(&self.hasher.hash_one(tool)),
+            });
         if open { Claims::OPEN_WORLD } else { Claims::NONE }
     }
 }
