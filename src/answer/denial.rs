@@ -5,8 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::StatusCode;
+use http::request::Parts;
 
 use super::UpstreamFault;
+use super::requester::is_streamable;
 use crate::binding::UnboundRequest;
 use crate::http::{BodyFault, HeadFault};
 use crate::json;
@@ -89,6 +91,13 @@ pub(crate) enum Addressee {
 pub(crate) struct Client {
     pub(crate) streamable: bool,
     pub(crate) era: Era,
+}
+
+impl Client {
+    /// The one that has sent a head, in an era.
+    pub(crate) fn of(head: &Parts, era: Era) -> Self {
+        Self { streamable: era == Era::Modern || is_streamable(head), era }
+    }
 }
 
 impl Denial {

@@ -27,7 +27,6 @@ mod respond;
 pub(crate) use self::denial::{Addressee, Client};
 pub use self::denial::{Denial, DenialKind, Subject};
 pub(crate) use self::grpc::grpc_status;
-pub(crate) use self::requester::is_streamable;
 pub use self::requester::{Requester, UpstreamFault};
 pub use self::respond::{
     AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown, Negotiate, RequestScope, RespondToDenial,

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use http::StatusCode;
 use http::request::Parts;
+use http::{HeaderName, StatusCode};
 
 use super::denial::{Addressee, Client, Denial, DenialKind};
 use crate::http::accepts_events;
 use crate::message::{Era, Inspection, MessageKind};
 
-const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+// Parsed once: a look-up by `&str` would parse and fold the name anew.
+static PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// What went wrong with the service behind the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,5 +146,5 @@ impl Requester {
 
 /// Whether a head announces the streamable transport.
 pub(crate) fn is_streamable(head: &Parts) -> bool {
-    head.headers.contains_key(PROTOCOL_VERSION) || accepts_events(&head.headers)
+    head.headers.contains_key(&PROTOCOL_VERSION) || accepts_events(&head.headers)
 }

@@ -1,6 +1,7 @@
 //! What the layers of one stack share about one request.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,7 +13,7 @@ use super::{BufferBudget, Reservation};
 use crate::message::{Dialect, Inspection, Mirror, ReadError};
 use crate::response::Plan;
 #[cfg(feature = "content-trust")]
-use crate::trust::{Found, SessionTaint, Verdict};
+use crate::trust::{Finding, Found, SessionTaint, Verdict};
 
 /// How a layer reads.
 #[derive(Clone, Debug)]
@@ -47,13 +48,13 @@ impl Place {
 
 /// The context of one request: made by the outermost layer that it meets, in one insertion into the
 /// extensions, and used by those further in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Context {
     inner: Arc<Inner>,
     /// What is to be done with the response, where layers are joined.
     plan: Option<Arc<Plan>>,
     #[cfg(feature = "content-trust")]
-    found: Option<Arc<Found>>,
+    found: Option<Arc<dyn Finding>>,
 }
 
 #[derive(Debug)]
@@ -136,12 +137,22 @@ impl Context {
         self.plan.as_ref()
     }
 
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn into_plan(self) -> Option<Arc<Plan>> {
+        self.plan
+    }
+
     /// Keeps what a layer has found out with the request.
     #[cfg(feature = "content-trust")]
-    pub(crate) fn keep(extensions: &mut Extensions, found: Found) {
+    pub(crate) fn keep(extensions: &mut Extensions, found: Arc<dyn Finding>) {
         if let Some(context) = extensions.get_mut::<Self>() {
-            context.found = Some(Arc::new(found));
+            context.found = Some(found);
         }
+    }
+
+    #[cfg(feature = "content-trust")]
+    fn found(extensions: &Extensions) -> Option<&Found> {
+        extensions.get::<Self>()?.found.as_ref()?.found()
     }
 
     /// Whether the layer right outside has read the body of a request that asks for nothing else.
@@ -166,6 +177,12 @@ impl Context {
             && self.inner.uri == head.uri
             && self.inner.mirror == *mirror
             && self.inner.reading.is(reading)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("inner", &self.inner).finish_non_exhaustive()
     }
 }
 
@@ -200,7 +217,7 @@ impl SessionTaint {
     /// What is known of the session of the request that these extensions belong to, if a layer has looked it up.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Option<&Self> {
-        extensions.get::<Context>()?.found.as_ref().map(|found| &found.session)
+        Context::found(extensions).map(|found| &found.session)
     }
 }
 
@@ -210,6 +227,6 @@ impl Verdict<'static> {
     /// most foreign of all.
     #[must_use]
     pub fn of(extensions: &Extensions) -> Option<&Self> {
-        extensions.get::<Context>()?.found.as_ref()?.verdict.as_ref().map(|(_, verdict)| verdict)
+        Context::found(extensions)?.verdict()
     }
 }

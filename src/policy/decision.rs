@@ -197,9 +197,18 @@ impl std::error::Error for Denied {}
 
 /// The beginning of a name that the caller chose.
 pub(crate) fn short(name: &str) -> Box<str> {
-    const LONGEST: usize = 128;
-    match name.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or_default()).into(),
-        None => name.into(),
+    Short(name).to_string().into()
+}
+
+/// A name that the caller chose, of which the beginning is shown.
+pub(crate) struct Short<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 128;
+        match self.0.char_indices().nth(LONGEST) {
+            Some((at, _)) => write!(f, "{}…", self.0.get(..at).unwrap_or_default()),
+            None => f.write_str(self.0),
+        }
     }
 }

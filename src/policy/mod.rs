@@ -35,8 +35,8 @@ mod uri;
 
 pub use self::compile::Policy;
 pub use self::config::{ArgumentAllowlist, PolicyConfig, RoleConfig};
-pub(crate) use self::decision::short;
 pub use self::decision::{Decision, Denied};
+pub(crate) use self::decision::{Short, short};
 pub use self::error::{ConfigError, ConfigProblem};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::glob::GlobSet;

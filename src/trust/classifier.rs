@@ -6,15 +6,16 @@ mod entry;
 mod error;
 mod lint;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use self::compile::{Compiled, Delegates, Source};
+use self::compile::{Compiled, Source, Tool};
 pub use self::config::{ClassifierConfig, DeclaredServer, DeclaredTool, DelegationTool, ServerTrust};
 pub use self::error::{ClassifierError, ClassifierProblem};
 pub use self::lint::{Lint, LintKind};
 use super::origin::ToolContentOrigin;
-use super::verdict::{Step, Verdict};
+use super::verdict::{Ruling, Step, Verdict};
 
 /// What an operator says of servers and tools, compiled: immutable, cheap to clone. A verdict costs a few look-ups
 /// and no allocation, and depends on nothing but the configuration, the route's server and the name.
@@ -109,9 +110,23 @@ impl Classifier {
         tool: &'a str,
         delegated_type: Option<&str>,
     ) -> Verdict<'a> {
-        let verdict = Verdict::new(self.0.decide(owner, tool), self.0.strict, owner, Some(tool));
-        match self.delegates(owner, tool) {
-            Some(delegates) if delegates.is_external(delegated_type) => verdict.external(Step::Delegated),
+        self.classify_with(owner, tool, |_| delegated_type.map(Cow::Borrowed))
+    }
+
+    /// What a call brings, of whose arguments `argument` gives the one that names the type of agent.
+    pub(crate) fn classify_with<'a, 'b>(
+        &self,
+        owner: Option<&'a str>,
+        tool: &'a str,
+        argument: impl FnOnce(&str) -> Option<Cow<'b, str>>,
+    ) -> Verdict<'a> {
+        let source = self.0.source(owner);
+        let entry = source.and_then(|source| source.tools.get(tool));
+        let verdict = Ruling::new(self.0.decide_of(source, entry, tool), self.0.strict).of(owner, Some(tool.into()));
+        match entry.and_then(|entry| entry.delegates.as_ref()) {
+            Some(delegates) if delegates.is_external(argument(&delegates.argument).as_deref()) => {
+                verdict.external(Step::Delegated)
+            }
             Some(_) | None => verdict,
         }
     }
@@ -120,17 +135,14 @@ impl Classifier {
     pub fn classify_server<'a>(&self, owner: Option<&'a str>) -> Verdict<'a> {
         let decided = self.0.source(owner).and_then(|source| source.decided);
         let decided = decided.unwrap_or((Step::Unknown, ToolContentOrigin::External));
-        Verdict::new(decided, self.0.strict, owner, None)
+        Ruling::new(decided, self.0.strict).of(owner, None)
     }
 
     /// The argument that names the type of agent, if the tool starts others.
     #[must_use]
     pub fn delegation_argument(&self, owner: Option<&str>, tool: &str) -> Option<&str> {
-        self.delegates(owner, tool).map(|delegates| &*delegates.argument)
-    }
-
-    fn delegates(&self, owner: Option<&str>, tool: &str) -> Option<&Delegates> {
-        self.0.source(owner)?.tools.get(tool)?.delegates.as_ref()
+        let delegates = self.0.source(owner)?.tools.get(tool)?.delegates.as_ref();
+        delegates.map(|delegates| &*delegates.argument)
     }
 }
 
@@ -141,12 +153,17 @@ impl Compiled {
     }
 
     fn decide(&self, owner: Option<&str>, tool: &str) -> (Step, ToolContentOrigin) {
+        let source = self.source(owner);
+        self.decide_of(source, source.and_then(|source| source.tools.get(tool)), tool)
+    }
+
+    /// The same once its source and its entry there have been looked up.
+    fn decide_of(&self, source: Option<&Source>, entry: Option<&Tool>, tool: &str) -> (Step, ToolContentOrigin) {
         if tool.is_empty() {
             return (Step::Nameless, ToolContentOrigin::External);
         }
-        let source = self.source(owner);
         let anywhere = self.distrusted(tool).map(|step| (step, ToolContentOrigin::External));
-        let named = source.and_then(|source| source.tools.get(tool)).and_then(|tool| tool.decided);
+        let named = entry.and_then(|entry| entry.decided);
         let server = source.and_then(|source| source.decided);
         // Steps are ordered, so that the least is the first that applies.
         let first = [anywhere, named, server].into_iter().flatten().min();

@@ -43,8 +43,10 @@ pub(crate) use self::rules::Check;
 #[cfg(feature = "content-trust")]
 pub use self::rules::{RuleAction, RuleError, SessionRules};
 #[cfg(feature = "content-trust")]
-pub(crate) use self::session::Found;
-#[cfg(feature = "content-trust")]
 pub use self::session::SessionTaint;
+#[cfg(feature = "content-trust")]
+pub(crate) use self::session::{Brought, Finding, Found};
 pub use self::taint::{Cause, Facts, Taint};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::verdict::Ruling;
 pub use self::verdict::{Step, Verdict};

@@ -1,6 +1,10 @@
 //! What is known of the session of a request.
 
-use super::{Facts, Taint};
+use std::sync::OnceLock;
+
+use super::{Facts, Ruling, Taint, Verdict};
+use crate::identity::Server;
+use crate::message::{Call, Inspection};
 
 /// What was known of the session when a call was decided on, before the call itself.
 ///
@@ -45,10 +49,62 @@ impl SessionTaint {
     }
 }
 
+/// Which call of a body brings the most foreign content.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Brought {
+    /// Its message's place.
+    pub(crate) message: usize,
+    /// Its place in the message.
+    pub(crate) call: usize,
+    pub(crate) ruling: Ruling,
+}
+
+impl Brought {
+    /// The ruling with the names that it is about.
+    pub(crate) fn verdict<'a>(self, inspection: &'a Inspection, owner: Option<&'a str>) -> Verdict<'a> {
+        let message = inspection.messages().nth(self.message);
+        let tool = message.and_then(|message| message.calls().nth(self.call)).and_then(|call| match call {
+            Call::Tool { name, .. } => Some(name),
+            _ => None,
+        });
+        self.ruling.of(owner, tool)
+    }
+}
+
 /// What a layer has found out about a request.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Found {
-    /// Of the message that brings the most foreign content: its place and its verdict.
-    pub(crate) verdict: Option<(usize, super::Verdict<'static>)>,
+    pub(crate) inspection: Inspection,
+    pub(crate) server: Option<Server>,
+    pub(crate) brought: Option<Brought>,
     pub(crate) session: SessionTaint,
+    /// Few ask for the names, which have to be copied for them.
+    verdict: OnceLock<Verdict<'static>>,
+}
+
+impl Found {
+    pub(crate) fn new(
+        inspection: Inspection,
+        server: Option<Server>,
+        brought: Option<Brought>,
+        session: SessionTaint,
+    ) -> Self {
+        Self { inspection, server, brought, session, verdict: OnceLock::new() }
+    }
+
+    pub(crate) fn verdict(&self) -> Option<&Verdict<'static>> {
+        let (brought, owner) = (self.brought?, self.server.as_ref().map(Server::as_str));
+        Some(self.verdict.get_or_init(|| brought.verdict(&self.inspection, owner).into_owned()))
+    }
+}
+
+/// What keeps what a layer has found out about a request.
+pub(crate) trait Finding: Send + Sync {
+    fn found(&self) -> Option<&Found>;
+}
+
+impl Finding for Found {
+    fn found(&self) -> Option<&Found> {
+        Some(self)
+    }
 }

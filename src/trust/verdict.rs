@@ -1,12 +1,12 @@
 //! What a classifier says.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use super::claims::Claims;
 use super::origin::{ToolContentOrigin, content_origin_pollutes};
 use super::taint::Cause;
-use crate::policy::short;
+use crate::policy::Short;
 
 /// What decided on a class: first the steps in the order in which they are asked, then what may raise a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,39 +97,61 @@ impl fmt::Display for Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Verdict<'a> {
-    class: ToolContentOrigin,
-    step: Step,
-    strict: bool,
+    ruling: Ruling,
     owner: Option<Cow<'a, str>>,
     tool: Option<Cow<'a, str>>,
 }
 
+/// What is decided, without the names of those whom it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ruling {
+    class: ToolContentOrigin,
+    step: Step,
+    strict: bool,
+}
+
+impl Ruling {
+    pub(super) const fn new((step, class): (Step, ToolContentOrigin), strict: bool) -> Self {
+        Self { class, step, strict }
+    }
+
+    #[cfg(feature = "content-trust")]
+    pub(crate) const fn class(self) -> ToolContentOrigin {
+        self.class
+    }
+
+    pub(crate) fn pollutes(self) -> bool {
+        content_origin_pollutes(self.class, self.strict)
+    }
+
+    pub(crate) fn of<'a>(self, owner: Option<&'a str>, tool: Option<Cow<'a, str>>) -> Verdict<'a> {
+        Verdict { ruling: self, owner: owner.map(Cow::Borrowed), tool }
+    }
+}
+
 impl<'a> Verdict<'a> {
-    pub(super) fn new(
-        (step, class): (Step, ToolContentOrigin),
-        strict: bool,
-        owner: Option<&'a str>,
-        tool: Option<&'a str>,
-    ) -> Self {
-        Self { class, step, strict, owner: owner.map(Cow::Borrowed), tool: tool.map(Cow::Borrowed) }
+    /// What is decided.
+    #[cfg(feature = "content-trust")]
+    pub(crate) const fn ruling(&self) -> Ruling {
+        self.ruling
     }
 
     /// The class.
     #[must_use]
     pub const fn class(&self) -> ToolContentOrigin {
-        self.class
+        self.ruling.class
     }
 
     /// What decided.
     #[must_use]
     pub const fn step(&self) -> Step {
-        self.step
+        self.ruling.step
     }
 
     /// Whether it marks a session.
     #[must_use]
     pub fn pollutes(&self) -> bool {
-        content_origin_pollutes(self.class, self.strict)
+        self.ruling.pollutes()
     }
 
     /// The server, as the route names it.
@@ -153,10 +175,11 @@ impl<'a> Verdict<'a> {
     }
 
     pub(super) fn external(self, step: Step) -> Self {
-        match self.class {
+        match self.ruling.class {
             ToolContentOrigin::External => self,
             ToolContentOrigin::Local | ToolContentOrigin::Execution => {
-                Self { class: ToolContentOrigin::External, step, ..self }
+                let ruling = Ruling { class: ToolContentOrigin::External, step, ..self.ruling };
+                Self { ruling, ..self }
             }
         }
     }
@@ -170,29 +193,35 @@ impl<'a> Verdict<'a> {
     /// Why, in words: names of tools and servers, long ones cut off, never values.
     #[must_use]
     pub fn cause(&self) -> Cause {
-        let tool = short(self.tool().unwrap_or_default());
-        let source = self.source();
-        Cause::new(&match self.step {
-            Step::Nameless => format!("tool without a name, {source}"),
-            Step::BuiltinWeb => format!("web tool '{tool}'"),
-            Step::UntrustedTool => format!("configured untrusted tool '{tool}'"),
-            Step::TrustedTool => format!("configured trusted tool '{tool}'"),
-            Step::ToolOrigin => format!("{source} declared {}", self.class),
-            Step::Server | Step::Own | Step::Unknown => source,
-            Step::Delegated => format!("agent started by {source}"),
-            Step::ClaimUntrusted => format!("{source} says that it is untrusted"),
-            Step::ClaimIntegrity => format!("{source} says that its integrity is untrusted"),
-            Step::ClaimOpenWorld => format!("{source} says that its world is open"),
-            Step::ClaimMalformed => format!("{source} says nothing readable of its trust"),
-        })
+        let (tool, source) = (Short(self.tool().unwrap_or_default()), Source(self));
+        let mut text = String::with_capacity(Cause::MAX_BYTES);
+        _ = match self.step() {
+            Step::Nameless => write!(text, "tool without a name, {source}"),
+            Step::BuiltinWeb => write!(text, "web tool '{tool}'"),
+            Step::UntrustedTool => write!(text, "configured untrusted tool '{tool}'"),
+            Step::TrustedTool => write!(text, "configured trusted tool '{tool}'"),
+            Step::ToolOrigin => write!(text, "{source} declared {}", self.class()),
+            Step::Server | Step::Own | Step::Unknown => write!(text, "{source}"),
+            Step::Delegated => write!(text, "agent started by {source}"),
+            Step::ClaimUntrusted => write!(text, "{source} says that it is untrusted"),
+            Step::ClaimIntegrity => write!(text, "{source} says that its integrity is untrusted"),
+            Step::ClaimOpenWorld => write!(text, "{source} says that its world is open"),
+            Step::ClaimMalformed => write!(text, "{source} says nothing readable of its trust"),
+        };
+        Cause::new(&text)
     }
+}
 
-    fn source(&self) -> String {
-        match (self.owner().map(short), self.tool().map(short)) {
-            (Some(owner), Some(tool)) => format!("MCP server '{owner}' (tool '{tool}')"),
-            (Some(owner), None) => format!("MCP server '{owner}'"),
-            (None, Some(tool)) => format!("tool '{tool}'"),
-            (None, None) => "unknown server".to_owned(),
+/// Where what a verdict is about comes from, in words.
+struct Source<'a>(&'a Verdict<'a>);
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.owner().map(Short), self.0.tool().map(Short)) {
+            (Some(owner), Some(tool)) => write!(f, "MCP server '{owner}' (tool '{tool}')"),
+            (Some(owner), None) => write!(f, "MCP server '{owner}'"),
+            (None, Some(tool)) => write!(f, "tool '{tool}'"),
+            (None, None) => f.write_str("unknown server"),
         }
     }
 }

@@ -122,6 +122,56 @@ fn a_second_gate_costs_no_second_reading() {
 
 const SECOND: u64 = 0;
 
+/// What a call of so many bytes costs through a gate, and through content trust joined to it, on a server of which the
+/// operator says whether it is to be trusted.
+#[cfg(feature = "content-trust")]
+fn with_trust(server: &str, length: usize) -> (AllocationInfo, AllocationInfo) {
+    use tower_toolgate::layer::content_trust::ContentTrustLayer;
+    use tower_toolgate::store::MemoryTaintStore;
+    use tower_toolgate::trust::{Classifier, ClassifierConfig, DeclaredServer, RuleAction, ServerTrust, SessionRules};
+
+    use super::content_trust::by;
+    use super::support::With;
+
+    let request = || {
+        let body = Bytes::from(sized(length));
+        drop(body.clone());
+        let mut request = by("ana", post_text(body).with_server(server));
+        // With room for one header more, as in a head that came by the network.
+        request.headers_mut().reserve(8);
+        request
+    };
+    let files = DeclaredServer::new("files").with_trust(ServerTrust::Trusted);
+    let classifier = Classifier::new(&ClassifierConfig::new().with_server(files)).unwrap();
+    let rules = SessionRules::new().with_sinks(["remember", "send_*"], RuleAction::Deny).unwrap();
+    let both = mcp().join(ContentTrustLayer::new(classifier, MemoryTaintStore::new(10)).with_rules(rules));
+    // The first mark makes a row.
+    cost(both.layer(Silent), request());
+    (cost(mcp().layer(Silent), request()), cost(both.layer(Silent), request()))
+}
+
+#[cfg(feature = "content-trust")]
+#[test]
+fn content_trust_joined_to_a_gate_costs_few_allocations_more() {
+    for (server, most) in [("files", VOUCHED_FOR), ("db-1", MARKED)] {
+        let (gate, both) = with_trust(server, 128);
+        let added = both.count_total - gate.count_total;
+        println!("{server}: {added} allocations, {} bytes", both.bytes_total - gate.bytes_total);
+        assert!(added <= most, "{server}: {gate:?} {both:?}");
+        // What is read twice, or copied, costs more for a larger body.
+        let (gate_alone, large) = with_trust(server, 1 << 16);
+        assert_eq!(large.count_total - gate_alone.count_total, added, "{server}");
+        assert_eq!(large.bytes_total - gate_alone.bytes_total, both.bytes_total - gate.bytes_total, "{server}");
+    }
+}
+
+/// What is to be done with the response, and what is known of the request.
+#[cfg(feature = "content-trust")]
+const VOUCHED_FOR: u64 = 2;
+/// The cause in words, twice, besides.
+#[cfg(feature = "content-trust")]
+const MARKED: u64 = 4;
+
 /// A service that answers with a list in several frames.
 #[derive(Clone)]
 struct Listing(Vec<Bytes>);

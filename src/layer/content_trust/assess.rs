@@ -5,13 +5,13 @@ use crate::answer::Subject;
 use crate::identity::Server;
 use crate::json::Arguments;
 use crate::message::{Call, Inspection, Message, MessageKind};
-use crate::trust::{Cause, Check, Facts, RuleAction, RuleKind, Verdict};
+use crate::trust::{Brought, Cause, Check, Facts, RuleAction, RuleKind, Verdict};
 
 /// What a request means for its session.
 #[derive(Debug, Default)]
 pub(super) struct Assessment {
-    /// Of the call that brings the most foreign content: its message's place, and what is said of it.
-    pub(super) verdict: Option<(usize, Verdict<'static>)>,
+    /// The call that brings the most foreign content.
+    pub(super) brought: Option<Brought>,
     /// What the session is marked with before anything is sent.
     pub(super) marks: Facts,
     pub(super) cause: Option<Cause>,
@@ -56,13 +56,14 @@ impl Assessment {
         self.checks.iter_mut().for_each(|check| check.known = Facts::NONE);
     }
 
-    fn bring(&mut self, at: usize, verdict: Verdict<'_>) {
+    fn bring(&mut self, (message, call): (usize, usize), verdict: &Verdict<'_>) {
         if verdict.pollutes() && !self.is_marked() {
             self.marks |= Facts::OUTSIDE;
             self.cause = Some(verdict.cause());
         }
-        if self.verdict.as_ref().is_none_or(|(_, known)| known.class() < verdict.class()) {
-            self.verdict = Some((at, verdict.into_owned()));
+        let ruling = verdict.ruling();
+        if self.brought.is_none_or(|known| known.ruling.class() < ruling.class()) {
+            self.brought = Some(Brought { message, call, ruling });
         }
     }
 }
@@ -103,10 +104,10 @@ impl<T> Trust<T> {
     fn assess_message(&self, message: &Message<'_>, owner: Option<&str>, epoch: bool, assessment: &mut Assessment) {
         let Some(method) = message.method().ok().filter(|_| message.kind() != MessageKind::Reply) else { return };
         assessment.lists_tools |= method == "tools/list";
-        for call in message.calls() {
+        for (at, call) in message.calls().enumerate() {
             let tool = tool_of(&call);
             if let Some(verdict) = self.verdict(&method, &call, owner, epoch) {
-                assessment.bring(message.position(), verdict);
+                assessment.bring((message.position(), at), &verdict);
             }
             let marks = self.rules.marks(&method, tool);
             if !marks.is_none() {
@@ -149,9 +150,8 @@ impl<T> Trust<T> {
     }
 
     fn tool_verdict<'a>(&self, name: &'a str, arguments: Arguments<'_>, owner: Option<&'a str>) -> Verdict<'a> {
-        let argument = self.classifier.delegation_argument(owner, name).and_then(|argument| arguments.get(argument));
-        let requested = argument.and_then(|argument| argument.as_str()?.ok());
-        self.classifier.classify_call(owner, name, requested.as_deref()).raise(self.learned.claims(owner, name))
+        let requested = |argument: &str| arguments.get(argument)?.as_str()?.ok();
+        self.classifier.classify_with(owner, name, requested).raise(self.learned.claims(owner, name))
     }
 
     /// What a task brings was made by a tool that nobody remembers. The principal was marked when it was created, and

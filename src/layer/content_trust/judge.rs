@@ -18,7 +18,7 @@ use super::ingest::Ingestion;
 use crate::answer::{Client, Denial, DenialKind, Requester, TrustFault};
 use crate::binding::VerifiedSession;
 use crate::http::{self as requests, Admission, Collected, Lost};
-use crate::identity::Principal;
+use crate::identity::{Principal, Server};
 use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Step, Work};
 use crate::message::{Era, Inspection};
 use crate::observe::{Outcome, TrustEventKind};
@@ -64,6 +64,7 @@ struct Pending {
     head: Parts,
     collected: Collected,
     inspection: Inspection,
+    server: Option<Server>,
     assessment: Assessment,
     key: TaintKey,
     plan: Option<Arc<Plan>>,
@@ -120,22 +121,25 @@ impl<T: TaintStore> Trust<T> {
     fn prepare_body(self: &Arc<Self>, mut head: Parts, collected: Collected) -> Result<Prepared, Denial> {
         let context = self.front.read(&mut head, &collected)?;
         let inspection = context.inspection().clone();
-        let key = self.key_of_body(&head, &inspection)?;
+        let (key, server) = (self.key_of_body(&head, &inspection)?, self.front.server_of(&head).cloned());
         let epoch = head.extensions.get::<Principal>().is_some_and(|principal| principal.epoch().is_some());
-        let mut assessment = self.assess(&inspection, self.front.server_of(&head), epoch);
+        let mut assessment = self.assess(&inspection, server.as_ref(), epoch);
         if self.has_forgotten(&head, key) {
             assessment.assume(Cause::new("session from before the start of a memory that forgets"));
         }
         let (now, since) = self.times();
         let refuse = assessment.denying().map(|check| check.known).collect();
-        let cause = assessment.cause.clone();
+        let cause = assessment.cause.take();
         let visit = Visit { key, marks: assessment.marks, cause, refuse, now, since };
-        let plan = context.plan().cloned();
-        Ok(Prepared::Visits(Pending { head, collected, inspection, assessment, key, plan }, visit))
+        let plan = context.into_plan();
+        Ok(Prepared::Visits(Pending { head, collected, inspection, server, assessment, key, plan }, visit))
     }
 
     /// Whether a conversation is older than what the store remembers.
     fn has_forgotten(&self, head: &Parts, key: TaintKey) -> bool {
+        if key.conversation.is_none() {
+            return false;
+        }
         let session =
             VerifiedSession::of(&head.extensions).filter(|session| key.conversation == Some(session.conversation()));
         let minted = session.and_then(|session| session.minted().duration_since(UNIX_EPOCH).ok());
@@ -166,7 +170,7 @@ impl<T: TaintStore> Trust<T> {
             return Ok(passage);
         }
         let (key, server) = (self.key(head)?, caller.server.cloned());
-        let ingestion = Ingestion::of_stream(self, head, key, server.as_ref());
+        let ingestion = Ingestion::of_stream(self, head, key, server);
         let plan = self.front.stream_plan(head);
         head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         Ok(passage.with_work(Watch::Shapes, Work::of(Some(Stage::Ingest(Arc::new(ingestion))), plan, self.front.place)))
@@ -181,24 +185,21 @@ impl<T: TaintStore> Trust<T> {
             Err(error) => trust.without_store(&pending, &error)?,
         };
         trust.tell_passed(&pending, &session);
-        let (passage, reads) = trust.passage(&pending);
-        let Pending { mut head, collected, assessment, .. } = pending;
-        if reads {
-            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        }
-        requests::Context::keep(&mut head.extensions, Found { verdict: assessment.verdict, session });
-        Ok((head, collected, passage))
+        Ok(trust.forward(pending, session))
     }
 
     /// The response is looked at, here or further out, unless all that it brings is marked already.
-    fn passage(self: &Arc<Self>, pending: &Pending) -> (Passage, bool) {
-        let caller = self.front.caller(&pending.head, pending.inspection.era());
-        let ingestion = Ingestion::of_body(self, &pending.head, pending.key, &pending.assessment, caller.server);
-        let stage = ingestion.map(|ingestion| Stage::Ingest(Arc::new(ingestion)));
-        let watch = self.front.watch(&pending.inspection);
-        let reads = watch != Watch::Nothing || stage.is_some();
-        let work = Work::of(stage, pending.plan.clone(), self.front.place);
-        (Passage::new(&pending.head, Some(&pending.inspection), caller.client()).with_work(watch, work), reads)
+    fn forward(self: &Arc<Self>, pending: Pending, session: SessionTaint) -> (Parts, Collected, Passage) {
+        let Pending { mut head, collected, inspection, server, assessment, key, plan } = pending;
+        let client = Client::of(&head, inspection.era());
+        let (passage, watch) = (Passage::new(&head, Some(&inspection), client), self.front.watch(&inspection));
+        let found = Found::new(inspection, server, assessment.brought, session);
+        let (found, stage) = Ingestion::of_body(self, &head, key, &assessment, found);
+        if watch != Watch::Nothing || stage.is_some() {
+            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
+        requests::Context::keep(&mut head.extensions, found);
+        (head, collected, passage.with_work(watch, Work::of(stage, plan, self.front.place)))
     }
 
     /// A call that a rule refuses in a session of which this is known.
@@ -227,7 +228,8 @@ impl<T: TaintStore> Trust<T> {
 
     fn deny(&self, pending: &Pending, check: Option<&Checked>, fault: TrustFault) -> Denial {
         let caller: Caller<'_> = self.front.caller(&pending.head, pending.inspection.era());
-        let at = check.map_or_else(|| pending.assessment.verdict.as_ref().map_or(0, |(at, _)| *at), |check| check.at);
+        let at =
+            check.map_or_else(|| pending.assessment.brought.map_or(0, |brought| brought.message), |check| check.at);
         let message = pending.inspection.messages().nth(at).or_else(|| pending.inspection.messages().next());
         let subject = check.map(|check| check.subject.clone()).unwrap_or_default();
         let kind = DenialKind::Trust(fault);
@@ -252,8 +254,11 @@ impl<T: TaintStore> Trust<T> {
     }
 
     fn tell(&self, pending: &Pending, kind: TrustEventKind<'_>, session: Option<&SessionTaint>) {
-        let principal = pending.head.extensions.get();
-        let verdict = pending.assessment.verdict.as_ref().map(|(_, verdict)| verdict);
-        self.on_trust(kind, pending.key, principal, verdict, session.map(SessionTaint::taint));
+        if self.observer.is_none() {
+            return;
+        }
+        let (principal, owner) = (pending.head.extensions.get(), pending.server.as_ref().map(Server::as_str));
+        let verdict = pending.assessment.brought.map(|brought| brought.verdict(&pending.inspection, owner));
+        self.on_trust(kind, pending.key, principal, verdict.as_ref(), session.map(SessionTaint::taint));
     }
 }

@@ -3,7 +3,7 @@
 use http::request::Parts;
 
 use super::front::Front;
-use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, is_streamable};
+use crate::answer::{Addressee, Client, Denial, DenialKind, Requester};
 use crate::identity::{Roles, Server};
 use crate::message::{Era, Message};
 #[cfg(feature = "content-trust")]
@@ -22,8 +22,8 @@ impl Caller<'_> {
     /// How the caller reads answers: asked only where there is something to be told.
     #[cold]
     pub(crate) fn client(&self) -> Client {
-        let streamable = self.era == Era::Modern || self.head.is_some_and(is_streamable);
-        Client { streamable, era: self.era }
+        let era = self.era;
+        self.head.map_or(Client { streamable: era == Era::Modern, era }, |head| Client::of(head, era))
     }
 }
 
