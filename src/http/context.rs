@@ -121,14 +121,14 @@ impl Context {
 
     /// The context of the same request now that its body and its head are changed. What is to be done with the
     /// response stays.
-    #[cfg(feature = "content-trust")]
+    #[cfg(any(feature = "content-trust", feature = "provenance"))]
     pub(crate) fn reread(&self, head: &mut Parts, bytes: &Bytes) -> Result<Self, ReadError> {
         let Inner { reading, hold, .. } = &*self.inner;
         let mirror = Mirror::read(&head.headers).map_err(ReadError::Mirror)?;
         let inspection = Inspection::read(bytes.clone(), &*reading.dialect, &mirror)?;
         let (reading, method, uri) = (reading.clone(), head.method.clone(), head.uri.clone());
         let inner = Arc::new(Inner { inspection, reading, method, uri, mirror, hold: hold.clone() });
-        let context = Self { inner, plan: self.plan.clone(), found: self.found.clone() };
+        let context = Self { inner, ..self.clone() };
         head.extensions.insert(context.clone());
         Ok(context)
     }
@@ -218,6 +218,32 @@ impl SessionTaint {
     #[must_use]
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         Context::found(extensions).map(|found| &found.session)
+    }
+}
+
+/// What is decided of a stream that nobody asked a question for.
+#[cfg(feature = "content-trust")]
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "provenance"), expect(dead_code, reason = "nobody asks"))]
+pub(crate) struct StreamRuling(pub(crate) crate::trust::Ruling);
+
+#[cfg(feature = "provenance")]
+impl crate::trust::Rulings {
+    /// What a layer further out has decided of the response to the request that these extensions belong to.
+    #[cfg(feature = "content-trust")]
+    pub(crate) fn of(extensions: &Extensions) -> Self {
+        match (Context::found(extensions), extensions.get::<StreamRuling>()) {
+            (Some(found), _) => {
+                Self { calls: found.brought.map(|brought| brought.ruling), server: Some(found.of_server) }
+            }
+            (None, Some(StreamRuling(server))) => Self { calls: None, server: Some(*server) },
+            (None, None) => Self::default(),
+        }
+    }
+
+    #[cfg(not(feature = "content-trust"))]
+    pub(crate) fn of(_: &Extensions) -> Self {
+        Self::default()
     }
 }
 

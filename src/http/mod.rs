@@ -11,6 +11,8 @@ pub use self::budget::BufferBudget;
 pub(crate) use self::budget::Reservation;
 pub use self::collect::BodyFault;
 pub(crate) use self::collect::{BodyLimits, Collect, Collected, Lost, Pieces};
+#[cfg(feature = "content-trust")]
+pub(crate) use self::context::StreamRuling;
 pub(crate) use self::context::{Context, Place, Reading, StreamPlan};
 pub use self::head::HeadFault;
 #[cfg(feature = "content-trust")]

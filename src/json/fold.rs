@@ -14,6 +14,13 @@ pub(crate) fn has_control(text: &str) -> bool {
     text.chars().any(char::is_control)
 }
 
+/// Whether an escape may stand for a letter of a name: of ASCII, and visible.
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+pub(crate) fn hides_letters(text: &[u8]) -> bool {
+    let is_visible = |at: usize| text.get(at + 4).is_some_and(|digit| matches!(digit, b'2'..=b'7'));
+    memchr::memmem::find_iter(text, b"\\u00").any(is_visible)
+}
+
 /// A name as lenient parsers may read it.
 pub(crate) fn fold(name: &str) -> Box<str> {
     folded(name).collect()

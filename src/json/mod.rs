@@ -4,6 +4,7 @@
 //! Knows no JSON-RPC. What is refused, beyond what the grammar refuses, is what two parsers are known to
 //! read differently: see [`Fault`].
 
+#[cfg_attr(not(feature = "provenance"), allow(dead_code, reason = "nothing is added"))]
 mod edit;
 mod error;
 mod fold;
@@ -14,8 +15,12 @@ mod reader;
 mod scan;
 mod text;
 
-pub(crate) use self::edit::{Cuts, Edits, Slot, coalesce, is_the_very, join};
+#[cfg(feature = "provenance")]
+pub(crate) use self::edit::Slot;
+pub(crate) use self::edit::{Cuts, Edits, coalesce, is_the_very, join};
 pub use self::error::{Error, Fault};
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+pub(crate) use self::fold::hides_letters;
 pub(crate) use self::fold::{fold, folds_onto, has_control};
 pub use self::members::{Argument, Arguments, OwnedArguments};
 pub(crate) use self::members::{Member, Scope};

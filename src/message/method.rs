@@ -203,6 +203,20 @@ const TABLE: &[MethodRow] = {
     ]
 };
 
+/// Notifications and requests of servers that bring nothing but the news that something has changed, or ask for
+/// nothing that they have written.
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+pub(crate) const EMPTY: &[&str] = &[
+    "notifications/elicitation/complete",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    "notifications/resources/updated",
+    "notifications/subscriptions/acknowledged",
+    "notifications/tools/list_changed",
+    "ping",
+    "roots/list",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

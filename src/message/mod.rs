@@ -14,7 +14,7 @@ mod plain;
 mod read;
 mod revision;
 mod salvage;
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(feature = "content-trust")]
 mod tasks;
 mod view;
 
@@ -27,14 +27,14 @@ pub(crate) use self::id::{meaning, same_id};
 pub use self::inspection::Inspection;
 pub(crate) use self::inspection::ReadError;
 pub use self::mcp::Mcp;
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+pub(crate) use self::method::EMPTY;
 pub use self::method::{Direction, Judged, MethodRow, Revisions, method_row, method_table};
 pub use self::plain::PlainJsonRpc;
 pub use self::revision::{Era, Revision};
 pub use self::view::{Call, Message, MessageKind};
 
 pub(crate) use self::salvage::IdSalvage;
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
-pub(crate) use self::tasks::hides_letters;
 #[cfg(feature = "content-trust")]
 pub(crate) use self::tasks::{TaskMentions, TaskPlace, mentions_task};
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr2_iter, memmem};
 
-use crate::json::{self, Kind, Reader, Text, folds_onto};
+use crate::json::{self, Kind, Reader, Text, folds_onto, hides_letters};
 
 const RELATED: &str = "io.modelcontextprotocol/related-task";
 const TASK_ID: &str = "taskId";
@@ -71,12 +71,6 @@ pub(crate) fn mentions_task(text: &[u8]) -> bool {
     // The rarest letter of the word.
     let word = |at| before(at).is_some_and(|letters| letters.eq_ignore_ascii_case(b"tas"));
     memchr2_iter(b'k', b'K', text).any(word) || hides_letters(text)
-}
-
-/// Whether an escape may stand for a letter of a name: of ASCII, and visible.
-pub(crate) fn hides_letters(text: &[u8]) -> bool {
-    let is_visible = |at: usize| text.get(at + 4).is_some_and(|digit| matches!(digit, b'2'..=b'7'));
-    memmem::find_iter(text, b"\\u00").any(is_visible)
 }
 
 struct Read<'a> {

@@ -69,7 +69,10 @@ pub(crate) struct Entry<'a> {
 
 /// Why nobody can say what a text lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nothing is bound"))]
+#[cfg_attr(
+    not(all(feature = "content-trust", feature = "provenance")),
+    allow(dead_code, reason = "nothing is bound or marked")
+)]
 pub(crate) enum Unreadable {
     /// Lenient readers take a member's name for another one.
     AmbiguousKey,

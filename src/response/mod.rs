@@ -10,7 +10,10 @@ mod gather;
 mod ingest;
 mod lists;
 mod plan;
-#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nobody changes a response"))]
+#[cfg_attr(
+    not(all(feature = "content-trust", feature = "provenance")),
+    allow(dead_code, reason = "nobody changes a response, or its head")
+)]
 mod rewrite;
 
 pub(crate) use self::body::{EventBody, Failure};
@@ -18,9 +21,9 @@ pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::ingest::{Carrier, Markings};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::ingest::{Ingest, Marking, Unmarked};
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 pub(crate) use self::lists::Unreadable;
 pub(crate) use self::plan::{ListRule, Plan, Stage, Stages, Watch};
 pub(crate) use self::rewrite::Origin;
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 pub(crate) use self::rewrite::Rewrite;

@@ -46,7 +46,10 @@ pub(crate) struct Stages {
 }
 
 /// One of them.
-#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "nobody looks at content"))]
+#[cfg_attr(
+    not(all(feature = "content-trust", feature = "provenance")),
+    allow(dead_code, reason = "nobody looks at content, or changes it")
+)]
 pub(crate) enum Stage {
     Ingest(Arc<dyn Ingest>),
     List(ListRule),

@@ -2,6 +2,8 @@
 //!
 //! Everything here is pure: no I/O, nothing asynchronous, no HTTP.
 
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+mod claimed;
 mod claims;
 mod classifier;
 mod config;
@@ -9,7 +11,7 @@ mod delegation;
 mod fault;
 mod origin;
 mod owner;
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(feature = "content-trust")]
 mod read;
 #[cfg(feature = "content-trust")]
 mod rules;
@@ -19,6 +21,8 @@ mod taint;
 mod verdict;
 mod written;
 
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
+pub(crate) use self::claimed::claims;
 pub use self::claims::Claims;
 pub use self::classifier::{
     Classifier, ClassifierConfig, ClassifierError, ClassifierProblem, DeclaredServer, DeclaredTool, DelegationTool,
@@ -34,8 +38,6 @@ pub use self::origin::{
     content_origin_pollutes, declared_content_origin, is_tool_content_origin, with_content_origin,
 };
 pub use self::owner::{ToolContentTrust, ToolOwner};
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
-pub(crate) use self::read::claims;
 #[cfg(feature = "content-trust")]
 pub(crate) use self::read::{Answers, brings_content, is_answer, open_world_tools};
 #[cfg(feature = "content-trust")]
@@ -47,6 +49,8 @@ pub use self::session::SessionTaint;
 #[cfg(feature = "content-trust")]
 pub(crate) use self::session::{Brought, Finding, Found};
 pub use self::taint::{Cause, Facts, Taint};
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 pub(crate) use self::verdict::Ruling;
+#[cfg(feature = "provenance")]
+pub(crate) use self::verdict::Rulings;
 pub use self::verdict::{Step, Verdict};

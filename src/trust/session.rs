@@ -77,6 +77,8 @@ pub(crate) struct Found {
     pub(crate) inspection: Inspection,
     pub(crate) server: Option<Server>,
     pub(crate) brought: Option<Brought>,
+    /// Of what else the server says.
+    pub(crate) of_server: Ruling,
     pub(crate) session: SessionTaint,
     /// Few ask for the names, which have to be copied for them.
     verdict: OnceLock<Verdict<'static>>,
@@ -87,9 +89,10 @@ impl Found {
         inspection: Inspection,
         server: Option<Server>,
         brought: Option<Brought>,
+        of_server: Ruling,
         session: SessionTaint,
     ) -> Self {
-        Self { inspection, server, brought, session, verdict: OnceLock::new() }
+        Self { inspection, server, brought, of_server, session, verdict: OnceLock::new() }
     }
 
     pub(crate) fn verdict(&self) -> Option<&Verdict<'static>> {

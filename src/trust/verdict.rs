@@ -115,9 +115,14 @@ impl Ruling {
         Self { class, step, strict }
     }
 
-    #[cfg(feature = "content-trust")]
+    #[cfg(any(feature = "content-trust", feature = "provenance"))]
     pub(crate) const fn class(self) -> ToolContentOrigin {
         self.class
+    }
+
+    #[cfg(feature = "provenance")]
+    pub(crate) const fn step(self) -> Step {
+        self.step
     }
 
     pub(crate) fn pollutes(self) -> bool {
@@ -127,6 +132,16 @@ impl Ruling {
     pub(crate) fn of<'a>(self, owner: Option<&'a str>, tool: Option<Cow<'a, str>>) -> Verdict<'a> {
         Verdict { ruling: self, owner: owner.map(Cow::Borrowed), tool }
     }
+}
+
+/// What a content trust layer has decided of the response to a request.
+#[cfg(feature = "provenance")]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rulings {
+    /// Of what the calls bring, the most foreign.
+    pub(crate) calls: Option<Ruling>,
+    /// Of what else the server says.
+    pub(crate) server: Option<Ruling>,
 }
 
 impl<'a> Verdict<'a> {

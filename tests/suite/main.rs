@@ -48,6 +48,7 @@ mod list_attacks;
 mod list_streams;
 mod lists;
 mod observe;
+#[cfg(all(feature = "content-trust", feature = "provenance"))]
 mod provenance;
 mod readiness;
 mod support;

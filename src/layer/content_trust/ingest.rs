@@ -83,8 +83,7 @@ impl<T: TaintStore> Ingestion<T> {
         assessment: &Assessment,
         found: Found,
     ) -> (Arc<dyn Finding>, Option<Stage>) {
-        let of_server = trust.classifier.classify_server(found.server.as_ref().map(Server::as_str)).ruling();
-        let Some((ruled, looks_for)) = LooksFor::of_body(assessment, of_server) else {
+        let Some((ruled, looks_for)) = LooksFor::of_body(assessment, found.of_server) else {
             return (Arc::new(found), None);
         };
         let ingestion = Arc::new(Self::new(trust, head, key, Of::Body(found), ruled, looks_for));
@@ -92,8 +91,13 @@ impl<T: TaintStore> Ingestion<T> {
     }
 
     /// For a stream that nobody asked a question for.
-    pub(super) fn of_stream(trust: &Arc<Trust<T>>, head: &Parts, key: TaintKey, server: Option<Server>) -> Self {
-        let ruling = trust.classifier.classify_server(server.as_ref().map(Server::as_str)).ruling();
+    pub(super) fn of_stream(
+        trust: &Arc<Trust<T>>,
+        head: &Parts,
+        key: TaintKey,
+        server: Option<Server>,
+        ruling: Ruling,
+    ) -> Self {
         let looks_for = if ruling.pollutes() {
             LooksFor::Content { answers: true }
         } else {

@@ -17,7 +17,7 @@ use super::guard::Trust;
 use super::ingest::Ingestion;
 use crate::answer::{Client, Denial, DenialKind, Requester, TrustFault};
 use crate::binding::VerifiedSession;
-use crate::http::{self as requests, Admission, Collected, Lost};
+use crate::http::{self as requests, Admission, Collected, Lost, StreamRuling};
 use crate::identity::{Principal, Server};
 use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Step, Work};
 use crate::message::{Era, Inspection};
@@ -170,7 +170,9 @@ impl<T: TaintStore> Trust<T> {
             return Ok(passage);
         }
         let (key, server) = (self.key(head)?, caller.server.cloned());
-        let ingestion = Ingestion::of_stream(self, head, key, server);
+        let ruling = self.classifier.classify_server(server.as_ref().map(Server::as_str)).ruling();
+        let ingestion = Ingestion::of_stream(self, head, key, server, ruling);
+        head.extensions.insert(StreamRuling(ruling));
         let plan = self.front.stream_plan(head);
         head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         Ok(passage.with_work(Watch::Shapes, Work::of(Some(Stage::Ingest(Arc::new(ingestion))), plan, self.front.place)))
@@ -193,7 +195,8 @@ impl<T: TaintStore> Trust<T> {
         let Pending { mut head, collected, inspection, server, assessment, key, plan } = pending;
         let client = Client::of(&head, inspection.era());
         let (passage, watch) = (Passage::new(&head, Some(&inspection), client), self.front.watch(&inspection));
-        let found = Found::new(inspection, server, assessment.brought, session);
+        let of_server = self.classifier.classify_server(server.as_ref().map(Server::as_str)).ruling();
+        let found = Found::new(inspection, server, assessment.brought, of_server, session);
         let (found, stage) = Ingestion::of_body(self, &head, key, &assessment, found);
         if watch != Watch::Nothing || stage.is_some() {
             head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));

@@ -14,7 +14,7 @@ pub(crate) use self::front::{Front, Protocol};
 pub(crate) use self::future::Exchange;
 pub(crate) use self::guard::{Admitted, Decided, Guard, Step};
 pub(crate) use self::parts::{future_of, service_of};
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 pub(crate) use self::pass::OF_THE_BYTES;
 pub(crate) use self::passage::{Passage, Work};
 pub(crate) use self::tell::Caller;

@@ -6,7 +6,7 @@ use super::front::Front;
 use crate::answer::{Addressee, Client, Denial, DenialKind, Requester};
 use crate::identity::{Roles, Server};
 use crate::message::{Era, Message};
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "provenance"))]
 use crate::message::{Inspection, MessageKind};
 use crate::observe::{DecisionEvent, Outcome};
 
@@ -47,7 +47,7 @@ impl Front {
     }
 
     /// Refuses a body, for the sake of one of its messages or as a whole.
-    #[cfg(feature = "content-trust")]
+    #[cfg(any(feature = "content-trust", feature = "provenance"))]
     pub(crate) fn refuse_body(
         &self,
         head: &Parts,

@@ -109,10 +109,11 @@ impl Tagger {
 
     fn tagging(self: &Arc<Self>, head: &Parts, inspection: Option<&Inspection>) -> Tagging {
         let signs = self.style.signing.is_some();
+        let origins = inspection.map(|inspection| self.origins(head, inspection)).unwrap_or_default();
         Tagging {
             inspection: inspection.cloned(),
-            origins: inspection.map(|inspection| self.origins(head, inspection)).unwrap_or_default(),
-            unasked: self.origin_of_stream(head),
+            unasked: self.origin_beside(head, &origins),
+            origins,
             server: self.front.server_of(head).cloned(),
             principal: head.extensions.get::<Principal>().filter(|_| signs).cloned(),
             session: session(head),
@@ -124,10 +125,15 @@ impl Tagger {
 }
 
 /// Whether the session of a request is tainted, if anybody remembers.
+#[cfg(feature = "content-trust")]
 fn session(head: &Parts) -> Option<bool> {
-    #[cfg(feature = "content-trust")]
-    return crate::trust::SessionTaint::of(&head.extensions).map(crate::trust::SessionTaint::is_tainted);
-    #[cfg(not(feature = "content-trust"))]
+    use crate::trust::SessionTaint;
+    SessionTaint::of(&head.extensions).map(SessionTaint::is_tainted)
+}
+
+/// Nobody remembers.
+#[cfg(not(feature = "content-trust"))]
+fn session(_: &Parts) -> Option<bool> {
     None
 }
 

@@ -5,7 +5,7 @@ use http::request::Parts;
 use super::tagger::Tagger;
 use crate::message::{Call, Inspection, Message, MessageKind};
 use crate::provenance::{Provenance, ToolLabels};
-use crate::trust::{Claims, Step, Verdict};
+use crate::trust::{Claims, Ruling, Rulings, Step};
 
 /// Where something comes from, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,19 @@ impl Origin {
     const UNKNOWN: Self =
         Self { provenance: Provenance::External, class: "external", rule: "unknown", is_content: true };
 
-    fn of_verdict(verdict: &Verdict<'_>) -> Self {
-        let (class, rule) = (verdict.class().as_str(), verdict.step().as_str());
-        Self { provenance: Provenance::from(verdict), class, rule, is_content: true }
+    fn of_ruling(ruling: Ruling) -> Self {
+        let provenance = if ruling.pollutes() { Provenance::External } else { Provenance::Internal };
+        Self { provenance, class: ruling.class().as_str(), rule: ruling.step().as_str(), is_content: true }
     }
 
     fn of(provenance: Provenance, rule: &'static str) -> Self {
         Self { provenance, class: provenance.as_str(), rule, is_content: true }
+    }
+
+    /// Of two, the one from outside.
+    fn join(self, other: Self) -> Self {
+        let worse = if self.provenance.is_external() { self } else { other };
+        Self { is_content: self.is_content || other.is_content, ..worse }
     }
 
     /// The same once it is known what the server says of it.
@@ -45,39 +51,35 @@ impl Origin {
 impl Tagger {
     /// Where the answers to the messages of a body come from, by their places.
     pub(super) fn origins(&self, head: &Parts, inspection: &Inspection) -> Vec<Origin> {
-        let verdict = Verdict::of(&head.extensions);
-        inspection.messages().map(|message| self.origin_of_message(head, &message, verdict)).collect()
+        let rulings = Rulings::of(&head.extensions);
+        inspection.messages().map(|message| self.origin_of_message(head, &message, rulings)).collect()
     }
 
-    /// Of what comes in a stream that nobody asked a question for.
-    pub(super) fn origin_of_stream(&self, head: &Parts) -> Origin {
+    /// Of what comes beside the answers: it may be about anything that was asked.
+    pub(super) fn origin_beside(&self, head: &Parts, origins: &[Origin]) -> Origin {
         let method = Call::Plumbing { method: head.method.as_str().into() };
-        self.origin(head, &method, Verdict::of(&head.extensions))
+        let own = self.origin(head, &method, Rulings::of(&head.extensions).server);
+        origins.iter().filter(|origin| origin.is_content).fold(own, |known, other| known.join(*other))
     }
 
-    fn origin_of_message(&self, head: &Parts, message: &Message<'_>, verdict: Option<&Verdict<'_>>) -> Origin {
-        let mut origins = message.calls().map(|call| {
+    fn origin_of_message(&self, head: &Parts, message: &Message<'_>, rulings: Rulings) -> Origin {
+        let origins = message.calls().map(|call| {
+            let ruling = if matches!(call, Call::Plumbing { .. }) { rulings.server } else { rulings.calls };
             let is_content = self.is_content(message, &call);
-            Origin { is_content, ..self.origin(head, &call, verdict) }
+            Origin { is_content, ..self.origin(head, &call, ruling) }
         });
-        let first = origins.next().unwrap_or(Origin::UNKNOWN);
-        origins.fold(first, |known, other| {
-            let worse = if known.provenance == Provenance::External { known } else { other };
-            Origin { is_content: known.is_content || other.is_content, ..worse }
-        })
+        origins.reduce(Origin::join).unwrap_or(Origin::UNKNOWN)
     }
 
     /// What the operator says in several ways is joined: one that says external is enough.
-    fn origin(&self, head: &Parts, call: &Call<'_>, verdict: Option<&Verdict<'_>>) -> Origin {
+    fn origin(&self, head: &Parts, call: &Call<'_>, ruling: Option<Ruling>) -> Origin {
         let label = match (call, &self.labels) {
             (Call::Tool { name, .. }, Some(labels)) => said_of(labels, name).map(|label| Origin::of(label, "label")),
             _ => None,
         };
         let derived = self.derive.as_ref().and_then(|derive| derive.provenance(head, call));
-        let said = [verdict.map(Origin::of_verdict), label, derived.map(|derived| Origin::of(derived, "operator"))];
-        let said = said.into_iter().flatten();
-        said.reduce(|known, other| if known.provenance == Provenance::External { known } else { other })
-            .map_or(Origin::UNKNOWN, |said| said)
+        let said = [ruling.map(Origin::of_ruling), label, derived.map(|derived| Origin::of(derived, "operator"))];
+        said.into_iter().flatten().reduce(Origin::join).unwrap_or(Origin::UNKNOWN)
     }
 
     /// Whether the answer to a call is content. Lists and instructions are if the operator wants them marked.

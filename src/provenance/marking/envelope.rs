@@ -3,8 +3,7 @@
 use memchr::memmem;
 
 use super::Unmarkable;
-use crate::json::{Kind, Reader, Text, Value};
-use crate::message::hides_letters;
+use crate::json::{Kind, Reader, Text, Value, hides_letters};
 
 /// What a message says of itself.
 #[derive(Clone, Copy, Debug, Default)]

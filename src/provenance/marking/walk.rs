@@ -9,6 +9,7 @@ use super::meta::{IFC, Place, TRUST_ANNOTATIONS};
 use super::texts::Texts;
 use super::{Asked, Mark, Report, Style, Unmarkable};
 use crate::json::{Cuts, Edits, Kind, Reader, Text, Value, folds_onto};
+use crate::message::EMPTY;
 
 pub(super) type Walked<T = ()> = Result<T, Unmarkable>;
 
@@ -29,17 +30,6 @@ const OF_RESULTS: &[&str] = &[
 ];
 const OF_ERRORS: &[&str] = &["data", "message"];
 const OF_PARAMS: &[&str] = &["_meta", "data", "inputRequests", "message", "messages", "result", "statusMessage"];
-
-/// Nothing in it is said by the server, and nothing more may be said in its name.
-const EMPTY: &[&str] = &[
-    "notifications/prompts/list_changed",
-    "notifications/resources/list_changed",
-    "notifications/resources/updated",
-    "notifications/subscriptions/acknowledged",
-    "notifications/tools/list_changed",
-    "ping",
-    "roots/list",
-];
 
 /// The way through a message, or a batch of them.
 pub(super) struct Walk<'a> {
