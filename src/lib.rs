@@ -64,7 +64,7 @@
 //!       ─▶ policy   may this role make this call?  ── no ─▶ answer
 //!       ─▶ trust    what will it bring back, and may this session make it?  ── no ─▶ answer
 //!       ─▶ inner service, with the very bytes that were judged
-//!       ◀─ response lists cut down, content marked before it is read
+//!       ◀─ response forged tags gone, texts fenced, results tagged, lists cut down, sessions marked
 //! ```
 //!
 //! Layers that meet one request share one reading of it: the outermost puts an [`Inspection`](message::Inspection)
@@ -74,7 +74,7 @@
 //! # Order
 //!
 //! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too);
-//! authentication; the binding of ids (`layer::binding`); the gate; content trust; the service. Compression belongs outside of the gate, decompression of requests nowhere:
+//! authentication; the binding of ids (`layer::binding`); the gate; content trust; tags (`layer::provenance_tag`); the service. Compression belongs outside of the gate, decompression of requests nowhere:
 //! a compressed body is refused.
 //!
 //! # Features
@@ -84,7 +84,9 @@
 //! - `content-trust`: the memory of sessions, the layer that keeps it, and the one that binds ids of sessions and tasks to
 //!   their principal. Costs base64, hmac, sha2, getrandom.
 //! - `digest`: keyed digests of argument values in audit events. Costs hmac, sha2, getrandom.
-//! - `provenance`: the fence around what tools bring back. Costs base64, hmac, sha2, getrandom, unicode-normalization.
+//! - `provenance`: tags that say where results come from, fences around texts from outside, and the layer that writes both.
+//!   Costs base64, hmac, sha2, getrandom, unicode-normalization.
+//! - `redis`: the memory of sessions that gateways share. Costs redis and tokio.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
 //! - `full`: all of them.
 #![cfg_attr(docsrs, feature(doc_cfg))]
