@@ -97,6 +97,7 @@
 
 pub mod answer;
 pub mod binding;
+mod bits;
 pub mod http;
 mod identity;
 pub mod json;
@@ -104,6 +105,7 @@ pub mod layer;
 pub mod message;
 mod names;
 pub mod observe;
+mod placed;
 pub mod policy;
 #[cfg(feature = "provenance")]
 #[cfg_attr(docsrs, doc(cfg(feature = "provenance")))]

@@ -2,35 +2,13 @@
 
 use std::fmt;
 
-/// A mistake in a policy: what, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
-    place: String,
-    problem: ConfigProblem,
-}
+use crate::placed::placed;
 
-impl ConfigError {
-    pub(super) fn new(place: String, problem: ConfigProblem) -> Self {
-        Self { place, problem }
-    }
-
-    /// The place in the configuration, such as `roles[1].allow[0]`.
-    #[must_use]
-    pub fn place(&self) -> &str {
-        &self.place
-    }
-
+placed! {
+    /// A mistake in a policy: what, and where.
+    ConfigError { problem: ConfigProblem }
     /// The mistake.
-    #[must_use]
-    pub fn problem(&self) -> &ConfigProblem {
-        &self.problem
-    }
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.problem)
-    }
+    such as "roles[1].allow[0]"
 }
 
 impl std::error::Error for ConfigError {}

@@ -6,32 +6,13 @@ use super::compile::selects;
 use super::config::{ArgumentAllowlist, PolicyConfig, RoleConfig};
 use super::constraint::Allowed;
 use super::glob::{Glob, GlobSet};
+use crate::placed::placed;
 
-/// Something doubtful: what, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lint {
-    place: String,
-    kind: LintKind,
-}
-
-impl Lint {
-    /// The place in the configuration, such as `roles[1].allow[0]`.
-    #[must_use]
-    pub fn place(&self) -> &str {
-        &self.place
-    }
-
+placed! {
+    /// Something doubtful: what, and where.
+    Lint { kind: LintKind }
     /// What is doubtful.
-    #[must_use]
-    pub fn kind(&self) -> &LintKind {
-        &self.kind
-    }
-}
-
-impl fmt::Display for Lint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.kind)
-    }
+    such as "roles[1].allow[0]"
 }
 
 /// The kinds of doubt. Each holds what it is about.
@@ -89,7 +70,7 @@ struct Lints(Vec<Lint>);
 
 impl Lints {
     fn push(&mut self, place: String, kind: LintKind) {
-        self.0.push(Lint { place, kind });
+        self.0.push(Lint::new(place, kind));
     }
 
     fn role(&mut self, place: &str, role: &RoleConfig, global_deny: &[String]) {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::bits::bit_set;
+
 /// What a session has received or done: a set that only grows.
 ///
 /// # Example
@@ -47,45 +49,9 @@ impl Facts {
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
-
-    /// Whether all of `other` is in it.
-    #[must_use]
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// All but what is in `other`.
-    #[cfg(feature = "content-trust")]
-    pub(crate) const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// Whether there is nothing in it.
-    #[must_use]
-    pub const fn is_none(self) -> bool {
-        self.0 == 0
-    }
 }
 
-impl std::ops::BitOr for Facts {
-    type Output = Self;
-
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
-impl std::ops::BitOrAssign for Facts {
-    fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-}
-
-impl fmt::Debug for Facts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Facts({:#b})", self.0)
-    }
-}
+bit_set!(Facts);
 
 /// Why something was marked: names of tools and servers, never values. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,46 +3,23 @@
 use std::fmt;
 
 use super::words::{Capability, UnknownWord};
+use crate::placed::placed;
 
-/// A mistake in labels: what, and where.
-///
-/// # Example
-///
-/// ```
-/// use tower_toolgate::provenance::ToolLabelsConfig;
-///
-/// let error = toml::from_str::<ToolLabelsConfig>("post = { capability = 'net_send ' }").unwrap_err();
-/// assert!(error.to_string().contains(r#"labels["post"].capability: "net_send " is no capability"#));
-/// assert!(error.to_string().contains(r#"did you mean "net_send"?"#));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LabelError {
-    place: String,
-    problem: LabelProblem,
-}
-
-impl LabelError {
-    pub(super) fn new(place: String, problem: LabelProblem) -> Self {
-        Self { place, problem }
-    }
-
-    /// The place in the configuration, such as `labels["post"].capability`.
-    #[must_use]
-    pub fn place(&self) -> &str {
-        &self.place
-    }
-
+placed! {
+    /// A mistake in labels: what, and where.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use tower_toolgate::provenance::ToolLabelsConfig;
+    ///
+    /// let error = toml::from_str::<ToolLabelsConfig>("post = { capability = 'net_send ' }").unwrap_err();
+    /// assert!(error.to_string().contains(r#"labels["post"].capability: "net_send " is no capability"#));
+    /// assert!(error.to_string().contains(r#"did you mean "net_send"?"#));
+    /// ```
+    LabelError { problem: LabelProblem }
     /// The mistake.
-    #[must_use]
-    pub fn problem(&self) -> &LabelProblem {
-        &self.problem
-    }
-}
-
-impl fmt::Display for LabelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.problem)
-    }
+    such as r#"labels["post"].capability"#
 }
 
 impl std::error::Error for LabelError {}

@@ -2,37 +2,14 @@
 
 use std::fmt;
 
+use crate::placed::placed;
 use crate::trust::origin::UnknownContentOrigin;
 
-/// A mistake in a [`ClassifierConfig`](super::ClassifierConfig): what, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClassifierError {
-    place: String,
-    problem: ClassifierProblem,
-}
-
-impl ClassifierError {
-    pub(super) fn new(place: String, problem: ClassifierProblem) -> Self {
-        Self { place, problem }
-    }
-
-    /// The place in the configuration, such as `servers[1].id`.
-    #[must_use]
-    pub fn place(&self) -> &str {
-        &self.place
-    }
-
+placed! {
+    /// A mistake in a [`ClassifierConfig`](super::ClassifierConfig): what, and where.
+    ClassifierError { problem: ClassifierProblem }
     /// The mistake.
-    #[must_use]
-    pub fn problem(&self) -> &ClassifierProblem {
-        &self.problem
-    }
-}
-
-impl fmt::Display for ClassifierError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.problem)
-    }
+    such as "servers[1].id"
 }
 
 impl std::error::Error for ClassifierError {}

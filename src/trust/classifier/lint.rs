@@ -6,33 +6,14 @@ use super::config::{ClassifierConfig, DeclaredServer, ServerTrust};
 use super::entry::Entry;
 use crate::json::fold;
 use crate::names::{NameMap, NameSet};
+use crate::placed::placed;
 use crate::trust::config::{ContentTrustConfig, WEB_TOOLS};
 
-/// Something doubtful: what, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lint {
-    place: String,
-    kind: LintKind,
-}
-
-impl Lint {
-    /// The place in the configuration, such as `content_trust.trusted_tools[0]`.
-    #[must_use]
-    pub fn place(&self) -> &str {
-        &self.place
-    }
-
+placed! {
+    /// Something doubtful: what, and where.
+    Lint { kind: LintKind }
     /// What is doubtful.
-    #[must_use]
-    pub fn kind(&self) -> &LintKind {
-        &self.kind
-    }
-}
-
-impl fmt::Display for Lint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.kind)
-    }
+    such as "content_trust.trusted_tools[0]"
 }
 
 /// The kinds of doubt. Each holds what it is about.
@@ -107,7 +88,7 @@ impl<'a> Lints<'a> {
     }
 
     fn push(&mut self, place: &str, kind: LintKind) {
-        self.found.push(Lint { place: place.to_owned(), kind });
+        self.found.push(Lint::new(place.to_owned(), kind));
     }
 
     fn servers(&mut self, servers: &[DeclaredServer]) {
