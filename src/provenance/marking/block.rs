@@ -11,6 +11,8 @@ const OF_BLOCKS: &[&str] =
     &["_meta", "content", "data", "description", "name", "resource", "text", "title", "type", "uri"];
 const OF_RESOURCES: &[&str] = &["_meta", "blob", "mimeType", "text", "uri"];
 
+const REMOVED: &str = "[an image, a sound or a file from outside was removed here]";
+
 /// What is known of a block that is on the way.
 #[derive(Default)]
 struct Block {
@@ -36,14 +38,14 @@ impl Walk<'_> {
     /// Reads `content`, one block or several: where another could be added.
     pub(super) fn contents(&mut self) -> Walked<Option<Slot>> {
         if self.reader.kind()? != Kind::Array {
-            self.block()?;
+            self.block(false)?;
             return Ok(None);
         }
         let mut cuts = Cuts::within(self.start()?);
         self.reader.open_array()?;
         while self.reader.element()? {
             let start = self.start()?;
-            self.block()?;
+            self.block(true)?;
             cuts.keep(start..self.reader.at(), &mut self.edits);
         }
         Ok(Some(cuts.close(&mut self.edits)))
@@ -57,7 +59,8 @@ impl Walk<'_> {
         })
     }
 
-    fn block(&mut self) -> Walked {
+    /// A block, within an array or alone. No other can be put before one that is alone.
+    fn block(&mut self, within: bool) -> Walked {
         if self.reader.kind()? != Kind::Object {
             return self.leaves();
         }
@@ -72,7 +75,7 @@ impl Walk<'_> {
         if block.kind == Kinds::Link {
             block.names.iter().for_each(|name| self.fence(*name));
         }
-        let text = self.notice(&block)?;
+        let text = self.notice(&block, within)?;
         self.write_part(block.meta.unwrap_or(Place::Absent(slot)));
         let changes = std::mem::replace(&mut self.edits, before);
         self.place(start, changes, text);
@@ -86,8 +89,8 @@ impl Walk<'_> {
             "content" => drop(self.contents()?),
             "resource" => block.media |= self.embedded()?,
             "type" => block.kind = self.kind_of_block()?,
-            "name" | "title" | "description" => block.names.push(self.reader.value()?),
-            "uri" => block.uri = Some(self.exact_text()?),
+            "name" | "title" | "description" => block.names.extend(self.leaf()?),
+            "uri" => block.uri = self.exact_text()?,
             "mimeType" => drop(self.exact_text()?),
             name => self.other(name, OF_BLOCKS)?,
         }
@@ -95,7 +98,7 @@ impl Walk<'_> {
     }
 
     fn kind_of_block(&mut self) -> Walked<Kinds> {
-        let kind = self.reader.value()?.as_text();
+        let kind = self.plain()?.and_then(Value::as_text);
         let is = |name| kind.is_some_and(|kind| kind.is(self.text, name));
         Ok(match () {
             () if is("resource_link") => Kinds::Link,
@@ -104,8 +107,8 @@ impl Walk<'_> {
         })
     }
 
-    /// What is told instead of a block, or before it.
-    fn notice(&mut self, block: &Block) -> Walked<Option<(bool, &'static str)>> {
+    /// What is told instead of a block, or before it, if it is within an array.
+    fn notice(&mut self, block: &Block, within: bool) -> Walked<Option<(bool, &'static str)>> {
         if !self.mark.is_external() {
             return Ok(None);
         }
@@ -115,8 +118,8 @@ impl Walk<'_> {
             _ if refused && self.style.link_schemes.is_some() => {
                 Some((true, "[a link was removed here: its scheme is not allowed]"))
             }
-            (MediaPolicy::Drop, true) => Some((true, "[an image, a sound or a file from outside was removed here]")),
-            (MediaPolicy::Notice, true) => Some((false, "[what follows comes from outside]")),
+            (MediaPolicy::Drop, true) => Some((true, REMOVED)),
+            (MediaPolicy::Notice, true) if within => Some((false, "[what follows comes from outside]")),
             (MediaPolicy::Drop | MediaPolicy::Notice | MediaPolicy::Pass, _) => None,
         })
     }
@@ -149,14 +152,32 @@ impl Walk<'_> {
         if self.reader.kind()? != Kind::Object {
             return self.leaves();
         }
-        let (mut blob, mut meta) = (false, None);
+        let drops = self.mark.is_external() && self.style.media == MediaPolicy::Drop;
+        let (mut blob, mut meta, mut has_text) = (false, None, false);
         let slot = self.members_with(&mut |walk, member, cuts| {
             walk.part_of_resource(&member.name, &mut blob, &mut meta)?;
-            cuts.keep(member.start..walk.reader.at(), &mut walk.edits);
+            has_text |= member.name == "text";
+            let range = member.start..walk.reader.at();
+            if drops && member.name == "blob" {
+                cuts.cut(range);
+            } else {
+                cuts.keep(range, &mut walk.edits);
+            }
             Ok(())
         })?;
+        let slot = if drops && blob { self.instead_of_blob(slot, has_text) } else { slot };
         self.write_part(meta.unwrap_or(Place::Absent(slot)));
         Ok(())
+    }
+
+    /// A resource needs a text once it has no blob.
+    fn instead_of_blob(&mut self, slot: Slot, has_text: bool) -> Slot {
+        self.report.dropped += 1;
+        if has_text {
+            return slot;
+        }
+        slot.fill(&["\"text\":\"", REMOVED, "\""].concat(), &mut self.edits);
+        slot.after()
     }
 
     fn part_of_resource(&mut self, name: &str, blob: &mut bool, meta: &mut Option<Place>) -> Walked {
@@ -165,7 +186,7 @@ impl Walk<'_> {
             "text" => self.text()?,
             "uri" | "mimeType" => drop(self.exact_text()?),
             "blob" => {
-                self.reader.value()?;
+                self.plain()?;
                 *blob = true;
             }
             name => self.other(name, OF_RESOURCES)?,
@@ -174,9 +195,9 @@ impl Walk<'_> {
     }
 
     /// A URI or a media type: whoever prints it must not be led to print something else.
-    fn exact_text(&mut self) -> Walked<Value> {
-        let value = self.reader.value()?;
-        let text = value.as_text().map(|text| text.decode(self.text));
+    fn exact_text(&mut self) -> Walked<Option<Value>> {
+        let value = self.plain()?;
+        let text = value.and_then(Value::as_text).map(|text| text.decode(self.text));
         let hostile = text.is_some_and(|text| text.map_or(true, |text| has_control(&text)));
         if hostile && self.mark.is_external() { Err(Unmarkable::ControlCharacter) } else { Ok(value) }
     }

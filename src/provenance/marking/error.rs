@@ -7,6 +7,8 @@ use crate::json;
 pub(crate) enum Unmarkable {
     /// Lenient readers take a member's name for another one.
     AmbiguousKey,
+    /// `content` is no array, and a block would have to be added to it.
+    Content,
     /// A URI or a media type has a control character.
     ControlCharacter,
     /// The operating system gives no randomness for a fence.

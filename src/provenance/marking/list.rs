@@ -7,8 +7,19 @@ use crate::json::{Cuts, Kind};
 use crate::provenance::mentions_fence;
 
 /// What wants some form of a string: what is fenced has none of them.
-const FORMS: &[&str] =
-    &["$ref", "const", "contentEncoding", "contentMediaType", "enum", "format", "maxLength", "not", "pattern"];
+const FORMS: &[&str] = &[
+    "\"$dynamicRef\"",
+    "\"$recursiveRef\"",
+    "\"$ref\"",
+    "\"const\"",
+    "\"contentEncoding\"",
+    "\"contentMediaType\"",
+    "\"enum\"",
+    "\"format\"",
+    "\"maxLength\"",
+    "\"not\"",
+    "\"pattern\"",
+];
 
 impl Walk<'_> {
     pub(super) fn list(&mut self) -> Walked {
@@ -27,12 +38,14 @@ impl Walk<'_> {
         match &*member.name {
             "_meta" => drop(self.meta()?),
             "outputSchema" => {
-                let start = self.start()?;
+                let (start, before) = (self.start()?, std::mem::take(&mut self.edits));
                 self.search()?;
+                let changes = std::mem::replace(&mut self.edits, before);
                 if !self.keeps_schema(start) {
                     cuts.cut(member.start..self.reader.at());
                     return Ok(());
                 }
+                self.edits.append(changes);
             }
             "description" | "title" => self.described()?,
             _ => self.search()?,
@@ -54,7 +67,7 @@ impl Walk<'_> {
     }
 
     /// A description, which may pretend to know where texts begin and end.
-    fn described(&mut self) -> Walked {
+    pub(super) fn described(&mut self) -> Walked {
         let start = self.start()?;
         self.description()?;
         let raw = self.text.get(start..self.reader.at()).unwrap_or_default();

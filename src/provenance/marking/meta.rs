@@ -49,6 +49,15 @@ enum Reserved {
 impl Walk<'_> {
     /// Reads a `_meta`: where a tag can be written.
     pub(super) fn meta(&mut self) -> Walked<Place> {
+        self.meta_of(&mut Self::of_meta)
+    }
+
+    /// Reads a `_meta` within a text, which hosts hand on with all that is in it.
+    pub(super) fn meta_of_text(&mut self) -> Walked {
+        self.meta_of(&mut |walk, _| walk.leaves()).map(drop)
+    }
+
+    fn meta_of(&mut self, each: &mut dyn FnMut(&mut Self, &Member<'_>) -> Walked) -> Walked<Place> {
         match self.reader.kind()? {
             Kind::Object => {}
             Kind::Null => {
@@ -72,7 +81,7 @@ impl Walk<'_> {
                     false
                 }
                 Reserved::None => {
-                    walk.of_meta(member)?;
+                    each(walk, member)?;
                     true
                 }
             };
@@ -115,6 +124,7 @@ impl Walk<'_> {
     fn annotations(&mut self) -> Walked<Option<()>> {
         if self.reader.kind()? != Kind::Object {
             self.reader.value()?;
+            self.report.malformed += 1;
             return Ok(None);
         }
         let mut says = false;
@@ -139,6 +149,7 @@ impl Walk<'_> {
     fn ifc(&mut self) -> Walked<Option<()>> {
         if self.reader.kind()? != Kind::Object {
             self.reader.value()?;
+            self.report.malformed += 1;
             return Ok(None);
         }
         let mut says = false;
@@ -207,7 +218,8 @@ impl Walk<'_> {
     }
 
     fn tag(&self) -> String {
-        self.mark.tag.write(self.texts.name().as_deref(), self.texts.is_lossy())
+        let fence = self.texts.name().filter(|_| self.fences());
+        self.mark.tag.write(fence.as_deref(), self.texts.is_lossy())
     }
 
     /// What is written beside the tag.
@@ -233,7 +245,10 @@ impl Walk<'_> {
             // It takes the part of a `_meta`; some servers put one into it as well.
             return self.meta();
         }
-        self.search()?;
+        // A text by itself is the server's; what is nested is for programs.
+        if let Some(value) = self.plain()? {
+            self.fence(value);
+        }
         Ok(Place::Nowhere)
     }
 }

@@ -80,9 +80,12 @@ pub(crate) fn mark(text: &Bytes, style: &Style, asked: &dyn Asked) -> Result<(Ed
 ///
 /// It cannot be told exactly.
 pub(crate) fn strip(text: &Bytes, style: &Style) -> Result<Option<Edits>, Unmarkable> {
-    if !envelope::may_name(text, &[style.key.as_str()]) {
+    if !envelope::may_resemble(text, &[style.key.as_str()]) {
         return Ok(None);
     }
     let (edits, _) = walk::Walk::of_client(text, style)?.run()?;
     Ok(Some(edits).filter(|edits| !edits.is_empty()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use super::StructuredContent;
 use super::meta::Place;
-use super::walk::{Member, Parts, Walk, Walked};
+use super::walk::{Content, Member, Parts, Walk, Walked};
+use super::{StructuredContent, Unmarkable};
 use crate::json::{Cuts, Slot};
 
 impl Walk<'_> {
@@ -12,7 +12,7 @@ impl Walk<'_> {
     pub(super) fn structured(&mut self, member: &Member<'_>, cuts: &mut Cuts, parts: &mut Parts) -> Walked {
         let mode = if self.mark.is_external() { self.style.structured } else { StructuredContent::Tag };
         match mode {
-            StructuredContent::FenceLeaves => self.leaves()?,
+            StructuredContent::FenceLeaves => self.verbatim(Self::leaves)?,
             StructuredContent::Tag => drop(self.reader.value()?),
             StructuredContent::Strip | StructuredContent::TextOnly => {
                 let value = self.reader.value()?;
@@ -27,19 +27,21 @@ impl Walk<'_> {
 
     /// Puts what was structured into the content, as a block of text; `slot` is where a result can be added to. Gives
     /// where the result can be added to then.
-    pub(super) fn move_structured(&mut self, parts: &Parts, slot: Slot) -> Slot {
-        let Some(value) = parts.moved else { return slot };
+    pub(super) fn move_structured(&mut self, parts: &Parts, slot: Slot) -> Walked<Slot> {
+        let Some(value) = parts.moved else { return Ok(slot) };
         let raw = str::from_utf8(value.raw(self.text)).unwrap_or_default().to_owned();
         let text = self.fenced_string(&raw);
         let block = self.text_block(&text);
         match parts.content {
-            Some(content) => content.fill(&block, &mut self.edits),
-            None => {
+            Content::Blocks(content) => content.fill(&block, &mut self.edits),
+            // An array around it would be another answer than the server's.
+            Content::Alone => return Err(Unmarkable::Content),
+            Content::Absent => {
                 slot.fill(&["\"content\":[", &block, "]"].concat(), &mut self.edits);
-                return slot.after();
+                return Ok(slot.after());
             }
         }
-        slot
+        Ok(slot)
     }
 
     fn text_block(&self, text: &Bytes) -> String {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::walk::{Walk, Walked};
+use super::walk::{Walk, Walked, is_meta};
 use super::{Style, Unmarkable};
 use crate::json::{Kind, Value};
 use crate::provenance::{Fence, FenceMode, RawEdits, RawFenced};
@@ -41,6 +41,11 @@ impl Texts {
         self.fence.as_ref().map(|fence| [fence.mode().as_str(), ":", fence.nonce()].concat())
     }
 
+    /// What follows belongs to another message.
+    pub(super) fn next_message(&mut self) {
+        self.lossy = false;
+    }
+
     pub(super) fn is_lossy(&self) -> bool {
         self.lossy
     }
@@ -66,7 +71,7 @@ impl Texts {
 }
 
 impl Walk<'_> {
-    fn fences(&self) -> bool {
+    pub(super) fn fences(&self) -> bool {
         self.texts.fence.is_some() && self.mark.is_external()
     }
 
@@ -82,12 +87,23 @@ impl Walk<'_> {
         }
         match self.reader.kind()? {
             Kind::Array => self.each(&mut Self::leaves),
-            Kind::Object => self.members(&mut |walk, _| walk.leaves()),
+            Kind::Object => self.members(&mut |walk, member| {
+                let is_meta = walk.searches() && is_meta(&member.name) && walk.reader.kind()? == Kind::Object;
+                if is_meta { walk.meta_of_text() } else { walk.leaves() }
+            }),
             Kind::Bool | Kind::Null | Kind::Number | Kind::String => {
                 let value = self.reader.value()?;
                 self.fence(value);
                 Ok(())
             }
+        }
+    }
+
+    /// Reads a value that should be a string; nothing if it is nested, when it has been seen to.
+    pub(super) fn leaf(&mut self) -> Walked<Option<Value>> {
+        match self.reader.kind()? {
+            Kind::Array | Kind::Object => self.leaves().map(|()| None),
+            Kind::Bool | Kind::Null | Kind::Number | Kind::String => Ok(Some(self.reader.value()?)),
         }
     }
 
@@ -104,7 +120,7 @@ impl Walk<'_> {
 
     /// The message of an error. A long one is cut off: what errors have to say is short.
     pub(super) fn error_message(&mut self) -> Walked {
-        let value = self.reader.value()?;
+        let Some(value) = self.leaf()? else { return Ok(()) };
         let long = value.as_text().filter(|text| text.span().len() > MAX_ERROR_BYTES && self.fences());
         let Some(text) = long else {
             self.fence(value);

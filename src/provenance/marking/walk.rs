@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::envelope::{Envelope, envelopes, may_name};
+use super::envelope::{Envelope, envelopes, may_resemble};
 use super::meta::{IFC, Place, TRUST_ANNOTATIONS};
 use super::texts::Texts;
 use super::{Asked, Mark, Report, Style, Unmarkable};
-use crate::json::{Cuts, Edits, Kind, Reader, Text, Value, folds_onto};
+use crate::json::{Cuts, Edits, Kind, Reader, Slot, Text, Value, folds_onto};
 use crate::message::EMPTY;
 
 pub(super) type Walked<T = ()> = Result<T, Unmarkable>;
@@ -27,6 +27,7 @@ const OF_RESULTS: &[&str] = &[
     "statusMessage",
     "structuredContent",
     "task",
+    "tasks",
 ];
 const OF_ERRORS: &[&str] = &["data", "message"];
 const OF_PARAMS: &[&str] = &["_meta", "data", "inputRequests", "message", "messages", "result", "statusMessage"];
@@ -71,7 +72,7 @@ pub(super) struct Member<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(text: &'a Bytes, style: &'a Style, asked: &'a dyn Asked) -> Walked<Self> {
         let reader = Reader::tolerant(text)?;
-        let searches = may_name(text, &[style.key.as_str(), TRUST_ANNOTATIONS, IFC]);
+        let searches = may_resemble(text, &[style.key.as_str(), TRUST_ANNOTATIONS, IFC]);
         let (edits, report, mark) = (Edits::new(), Report::default(), asked.sent());
         Ok(Self {
             text,
@@ -111,6 +112,8 @@ impl<'a> Walk<'a> {
         if self.reader.kind()? != Kind::Object {
             return Err(Unmarkable::NotAMessage);
         }
+        self.mark = self.asked.sent();
+        self.texts.next_message();
         let (mut id, mut method, mut outcomes) = (None, None, 0);
         self.members(&mut |walk, member| {
             match &*member.name {
@@ -120,7 +123,10 @@ impl<'a> Walk<'a> {
                     method = walk.reader.value()?.as_text();
                 }
                 "params" => {
-                    let ahead = method.or(walk.ahead(&mut known)?.method);
+                    let ahead = match method {
+                        Some(method) => Some(method),
+                        None => walk.ahead(&mut known)?.method,
+                    };
                     walk.sent(ahead)?;
                 }
                 name @ ("error" | "result") => {
@@ -172,25 +178,24 @@ impl<'a> Walk<'a> {
             (_, id) => asked.answer(id),
         };
         self.mark = mark.ok_or(Unmarkable::Unasked)?;
-        self.texts.prepare(self.text, self.style, self.mark.is_external())?;
         if name == "error" {
             // Whoever asked may hand its text on, whatever was asked.
             self.mark.is_content = !self.of_client;
-            return self.error(id);
         }
-        self.result(id, true)
+        self.texts.prepare(self.text, self.style, self.mark.is_external())?;
+        if name == "error" { self.error(id) } else { self.result(id, true) }
     }
 
     /// A result; that within a task is no answer by itself.
     pub(super) fn result(&mut self, id: Option<&str>, outermost: bool) -> Walked {
         if self.reader.kind()? != Kind::Object {
-            self.reader.value()?;
+            self.search()?;
             return if outermost && self.mark.is_content { Err(Unmarkable::Result) } else { Ok(()) };
         }
         let start = self.start()?;
         let mut parts = Parts::default();
         let slot = self.members_with(&mut |walk, member, cuts| walk.part_of_result(member, cuts, &mut parts))?;
-        let slot = self.move_structured(&parts, slot);
+        let slot = self.move_structured(&parts, slot)?;
         let place = parts.meta.unwrap_or(Place::Absent(slot));
         self.write_result(start, place, id.filter(|_| outermost))
     }
@@ -198,24 +203,29 @@ impl<'a> Walk<'a> {
     fn part_of_result(&mut self, member: &Member<'_>, cuts: &mut Cuts, parts: &mut Parts) -> Walked {
         match &*member.name {
             "_meta" => parts.meta = Some(self.meta()?),
-            "content" => parts.content = self.contents()?,
+            "content" => parts.content = self.contents()?.map_or(Content::Alone, Content::Blocks),
             "contents" => self.each(&mut Self::resource)?,
             "messages" => self.each(&mut Self::prompt_message)?,
             "structuredContent" => return self.structured(member, cuts, parts),
             "result" => self.result(None, false)?,
             "error" if self.reader.kind()? == Kind::Object => self.error(None)?,
-            "task" => self.members(&mut |walk, member| match &*member.name {
-                "statusMessage" => walk.text(),
-                name => walk.other(name, &["statusMessage"]),
-            })?,
+            "task" => self.task()?,
+            "tasks" => self.each(&mut Self::task)?,
             "statusMessage" | "description" => self.text()?,
             "inputRequests" => self.members(&mut |walk, _| walk.input_request())?,
-            "instructions" => self.description()?,
+            "instructions" => self.described()?,
             "tools" | "prompts" | "resources" | "resourceTemplates" => self.list()?,
             name => self.other(name, OF_RESULTS)?,
         }
         cuts.keep(member.start..self.reader.at(), &mut self.edits);
         Ok(())
+    }
+
+    fn task(&mut self) -> Walked {
+        self.members(&mut |walk, member| match &*member.name {
+            "statusMessage" => walk.text(),
+            name => walk.other(name, &["statusMessage"]),
+        })
     }
 
     /// What is asked of the client in the middle of a call.
@@ -229,14 +239,13 @@ impl<'a> Walk<'a> {
     fn params(&mut self) -> Walked {
         self.texts.prepare(self.text, self.style, self.mark.is_external())?;
         if self.reader.kind()? != Kind::Object {
-            self.reader.value()?;
-            return Ok(());
+            return self.search();
         }
         let (start, mut meta) = (self.start()?, None);
         let slot = self.members_with(&mut |walk, member, cuts| {
             match &*member.name {
                 "_meta" => meta = Some(walk.meta()?),
-                "message" | "statusMessage" | "systemPrompt" => walk.text()?,
+                "message" | "reason" | "statusMessage" | "systemPrompt" => walk.text()?,
                 "data" => walk.leaves()?,
                 "messages" => walk.each(&mut Self::prompt_message)?,
                 "result" => walk.result(None, false)?,
@@ -254,8 +263,7 @@ impl<'a> Walk<'a> {
 
     fn error(&mut self, id: Option<&str>) -> Walked {
         if self.reader.kind()? != Kind::Object {
-            self.reader.value()?;
-            return Ok(());
+            return self.search();
         }
         let (start, mut data) = (self.start()?, None);
         let slot = self.members_with(&mut |walk, member, cuts| {
@@ -276,36 +284,42 @@ impl<'a> Walk<'a> {
         Ok(self.reader.at())
     }
 
-    /// Reads each member of an object; of anything else nothing.
+    /// Reads each member of an object. Anything else is a value of which nothing is known.
     pub(super) fn members(&mut self, each: &mut dyn FnMut(&mut Self, &Member<'a>) -> Walked) -> Walked {
         if self.reader.kind()? != Kind::Object {
-            self.reader.value()?;
-            return Ok(());
+            return self.search();
         }
-        self.reader.open_object()?;
-        while let Some(key) = self.reader.key()? {
-            each(self, &self.member(key))?;
-        }
+        self.members_with(&mut |walk, member, cuts| {
+            each(walk, member)?;
+            cuts.keep(member.start..walk.reader.at(), &mut walk.edits);
+            Ok(())
+        })?;
         Ok(())
     }
 
-    /// Reads each member of an object, some of which may go: where another could be added.
+    /// Reads each member of an object, some of which may go, as forged tags do: where another could be added.
     pub(super) fn members_with(
         &mut self,
         each: &mut dyn FnMut(&mut Self, &Member<'a>, &mut Cuts) -> Walked,
-    ) -> Walked<crate::json::Slot> {
+    ) -> Walked<Slot> {
         let mut cuts = Cuts::within(self.start()?);
         self.reader.open_object()?;
         while let Some(key) = self.reader.key()? {
-            each(self, &self.member(key), &mut cuts)?;
+            let member = self.member(key);
+            if self.is_own(&member.name) {
+                self.forged()?;
+                cuts.cut(member.start..self.reader.at());
+            } else {
+                each(self, &member, &mut cuts)?;
+            }
         }
         Ok(cuts.close(&mut self.edits))
     }
 
-    /// Reads each item of an array; of anything else nothing.
+    /// Reads each item of an array; anything else is taken for an item of one, as lenient readers do.
     pub(super) fn each(&mut self, each: &mut dyn FnMut(&mut Self) -> Walked) -> Walked {
         if self.reader.kind()? != Kind::Array {
-            return self.search();
+            return each(self);
         }
         self.reader.open_array()?;
         while self.reader.element()? {
@@ -332,9 +346,9 @@ impl<'a> Walk<'a> {
     pub(super) fn search(&mut self) -> Walked {
         match self.reader.kind()? {
             Kind::Array if self.searches => self.each(&mut Self::search),
-            Kind::Object if self.searches => self.members(&mut |walk, member| match &*member.name {
-                "_meta" => walk.meta().map(drop),
-                _ => walk.search(),
+            Kind::Object if self.searches => self.members(&mut |walk, member| match is_meta(&member.name) {
+                true => walk.meta().map(drop),
+                false => walk.search(),
             }),
             Kind::Array | Kind::Bool | Kind::Null | Kind::Number | Kind::Object | Kind::String => {
                 self.reader.value()?;
@@ -342,14 +356,63 @@ impl<'a> Walk<'a> {
             }
         }
     }
+
+    /// Reads a value that should not be nested; nothing if it is.
+    pub(super) fn plain(&mut self) -> Walked<Option<Value>> {
+        match self.reader.kind()? {
+            Kind::Array | Kind::Object => self.search().map(|()| None),
+            Kind::Bool | Kind::Null | Kind::Number | Kind::String => Ok(Some(self.reader.value()?)),
+        }
+    }
+
+    /// Reads what hosts hand on as it is: nothing in it is taken for a tag.
+    pub(super) fn verbatim(&mut self, read: impl FnOnce(&mut Self) -> Walked) -> Walked {
+        let searches = std::mem::replace(&mut self.searches, false);
+        let result = read(self);
+        self.searches = searches;
+        result
+    }
+
+    pub(super) fn searches(&self) -> bool {
+        self.searches
+    }
+
+    /// Whether a name is that of our tag, or what some reader takes for it.
+    fn is_own(&self, name: &str) -> bool {
+        let own = self.style.key.as_str();
+        self.searches && (name == own || folds_onto(name, own))
+    }
+
+    /// Reads the value of what goes because it is not the other side's to write.
+    pub(super) fn forged(&mut self) -> Walked {
+        let is_object = self.reader.value()?.kind == Kind::Object;
+        self.report.malformed += usize::from(!is_object);
+        self.report.stripped += 1;
+        Ok(())
+    }
+}
+
+/// Whether a member is `_meta`, or what some reader takes for it.
+pub(super) fn is_meta(name: &str) -> bool {
+    name == "_meta" || folds_onto(name, "_meta")
+}
+
+/// What a result has for content.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Content {
+    #[default]
+    Absent,
+    /// A block without an array around it.
+    Alone,
+    /// Where a block could be added.
+    Blocks(Slot),
 }
 
 /// What a result has.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) meta: Option<Place>,
-    /// Where a block could be added.
-    pub(super) content: Option<crate::json::Slot>,
+    pub(super) content: Content,
     /// Where what is structured stands, if that is to become a block.
     pub(super) moved: Option<Value>,
 }
