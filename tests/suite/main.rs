@@ -50,5 +50,13 @@ mod lists;
 mod observe;
 #[cfg(all(feature = "content-trust", feature = "provenance"))]
 mod provenance;
+#[cfg(all(feature = "content-trust", feature = "provenance"))]
+mod provenance_carriers;
+#[cfg(all(feature = "content-trust", feature = "provenance"))]
+mod provenance_fences;
+#[cfg(all(feature = "content-trust", feature = "provenance"))]
+mod provenance_spoofing;
+#[cfg(all(feature = "content-trust", feature = "provenance"))]
+mod provenance_streams;
 mod readiness;
 mod support;
