@@ -25,38 +25,43 @@ use tower_toolgate::http::BufferBudget;
 use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
 use tower_toolgate::layer::binding::BindingLayer;
 use tower_toolgate::layer::content_trust::ContentTrustLayer;
+use tower_toolgate::layer::provenance_tag::ProvenanceTagLayer;
 use tower_toolgate::policy::Policy;
 
 use crate::builtin::Builtin;
 use crate::config::{Config, DenialShape, GatewayConfig, Secret, ServerConfig, Transport};
 use crate::edge::{self, CORS_METHODS, Edge};
 use crate::metrics::Metrics;
+use crate::provenance::Tags;
 use crate::store::AnyStore;
 use crate::trust::Trust;
 use crate::upstream::HttpUpstream;
 
 /// The whole gateway.
-pub fn router(config: &Config, policy: &Policy, metrics: &Metrics, trust: Option<&Trust>, key: &BindingKey) -> Router {
-    let metrics = metrics.clone();
+pub fn router(
+    config: &Config,
+    policy: &Policy,
+    metrics: &Metrics,
+    trust: Option<&Trust>,
+    tags: Option<&Tags>,
+    key: &BindingKey,
+) -> Router {
     let edge = Edge::new(&config.gateway, trust.is_some_and(|trust| trust.honest), metrics.clone());
     let budget = BufferBudget::new(config.gateway.max_body_bytes.saturating_mul(BODIES_AT_ONCE));
+    let shared = Shared { config: &config.gateway, policy, metrics, trust, tags, key, budget };
     let servers = config.mcp.servers.iter().fold(Router::new(), |router, server| {
-        let gate = gate(&config.gateway, policy, server, metrics.clone(), &budget);
-        let binding = binding(&config.gateway, key, server, metrics.clone(), &budget);
-        let layer = trust.map(|trust| {
-            trust.layer(server, &config.gateway, &budget, metrics.clone()).with_response(shape(&config.gateway))
-        });
-        let path = format!("/mcp/{}", server.id);
+        let (stack, path) = (shared.stack(server), format!("/mcp/{}", server.id));
         match &server.transport {
-            Transport::Builtin(which) => mount(router, &path, binding, gate, layer, Builtin::new(*which)),
+            Transport::Builtin(which) => stack.mount(router, &path, Builtin::new(*which)),
             Transport::Http { url } => {
                 let upstream = HttpUpstream::new(&server.id, url, server.timeout, metrics.clone());
-                mount(router, &path, binding, gate, layer, upstream)
+                stack.mount(router, &path, upstream)
             }
             // Refused before anything is started.
             Transport::Stdio { .. } => router,
         }
     });
+    let metrics = metrics.clone();
     let text = move || async move { metrics.text() };
     servers
         .layer(RequestBodyDeadlineLayer::new(config.gateway.body_timeout))
@@ -64,7 +69,7 @@ pub fn router(config: &Config, policy: &Policy, metrics: &Metrics, trust: Option
         .route("/healthz", get(|| async { "ok" }))
         .route("/metrics", get(text))
         .layer(from_fn_with_state(edge.clone(), edge::guard_place))
-        .layer(cors(edge))
+        .layer(cors(edge, tags.map(Tags::header)))
         .layer(PropagateRequestIdLayer::new(REQUEST_ID))
         .layer(TraceLayer::new_for_http())
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewRequestId))
@@ -136,26 +141,62 @@ fn shape(config: &GatewayConfig) -> impl RespondToDenial + use<> {
     }
 }
 
-/// Puts a server behind its layers at a path.
-fn mount<S, R>(
-    router: Router,
-    path: &str,
+/// What the layers of all servers have in common.
+struct Shared<'a> {
+    config: &'a GatewayConfig,
+    policy: &'a Policy,
+    metrics: &'a Metrics,
+    trust: Option<&'a Trust>,
+    tags: Option<&'a Tags>,
+    key: &'a BindingKey,
+    budget: BufferBudget,
+}
+
+impl Shared<'_> {
+    fn stack(&self, server: &ServerConfig) -> Stack {
+        let Self { config, policy, metrics, trust, tags, key, budget } = self;
+        let metrics = || Metrics::clone(metrics);
+        let trust = trust.map(|trust| trust.layer(server, config, budget, metrics()).with_response(shape(config)));
+        let tags = tags.map(|tags| tags.layer(server, config, budget, metrics()).with_response(shape(config)));
+        Stack {
+            binding: binding(config, key, server, metrics(), budget),
+            gate: gate(config, policy, server, metrics(), budget),
+            trust,
+            tags,
+        }
+    }
+}
+
+/// The layers in front of one server, outside in.
+struct Stack {
     binding: BindingLayer,
     gate: ArgumentAllowlistLayer,
     trust: Option<ContentTrustLayer<AnyStore>>,
-    service: S,
-) -> Router
-where
-    S: Service<Request<Body>, Response = Response<R>, Error = Infallible> + Clone + Send + Sync + 'static,
-    S::Future: Send + 'static,
-    R: http_body::Body<Data = Bytes> + Send + 'static,
-    R::Error: Into<BoxError>,
-{
-    match trust {
-        Some(trust) => {
-            router.route_service(path, binding.join(gate.join(trust)).layer(MapRequest::new(service, boxed)))
+    tags: Option<ProvenanceTagLayer>,
+}
+
+impl Stack {
+    /// Puts a server behind its layers at a path.
+    fn mount<S, R>(self, router: Router, path: &str, server: S) -> Router
+    where
+        S: Service<Request<Body>, Response = Response<R>, Error = Infallible> + Clone + Send + Sync + 'static,
+        S::Future: Send + 'static,
+        R: http_body::Body<Data = Bytes> + Send + 'static,
+        R::Error: Into<BoxError>,
+    {
+        let Self { binding, gate, trust, tags } = self;
+        // Each combination is a type of its own, and hands on a body of its own.
+        macro_rules! route {
+            ($layers:expr) => {
+                router.route_service(path, $layers.layer(MapRequest::new(server, boxed)))
+            };
         }
-        None => router.route_service(path, binding.join(gate).layer(MapRequest::new(service, boxed))),
+        match (trust, tags) {
+            (None, None) => route!(binding.join(gate)),
+            (None, Some(tags)) => route!(binding.join(gate.join(tags))),
+            (Some(trust), None) => route!(binding.join(gate.join(trust))),
+            (Some(trust), Some(tags)) => route!(binding.join(gate.join(trust.join(tags)))),
+        }
     }
 }
 
@@ -183,14 +224,15 @@ impl MakeRequestId for NewRequestId {
 }
 
 /// The origins that may call, and the headers that pages may send and read. Refusals are decorated too.
-fn cors(edge: Edge) -> CorsLayer {
+fn cors(edge: Edge, provenance: Option<&HeaderName>) -> CorsLayer {
     let origins =
         AllowOrigin::predicate(move |origin, _| origin.to_str().is_ok_and(|origin| edge.permits_origin(origin)));
     let exposed = ["mcp-protocol-version", "mcp-session-id", "www-authenticate", "x-request-id"];
+    let exposed = exposed.map(HeaderName::from_static).into_iter().chain(provenance.cloned());
     CorsLayer::new()
         .allow_origin(origins)
         .allow_methods(CORS_METHODS)
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers(exposed.map(HeaderName::from_static))
+        .expose_headers(exposed.collect::<Vec<_>>())
         .max_age(Duration::from_secs(600))
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tower_toolgate::policy::Policy;
 
 use crate::config::{Parsed, Problem};
-use crate::trust;
+use crate::{provenance, trust};
 
 /// Compiles the policy of a configuration.
 ///
@@ -54,9 +54,11 @@ pub fn report(parsed: &Parsed) -> ExitCode {
         Ok(policy) => all.extend(doubts(parsed, &policy)),
         Err(problem) => errors.push(problem),
     }
-    match trust::check(parsed) {
-        Ok(doubts) => all.extend(doubts),
-        Err(problem) => errors.push(problem),
+    for section in [trust::check, provenance::check] {
+        match section(parsed) {
+            Ok(doubts) => all.extend(doubts),
+            Err(problem) => errors.push(problem),
+        }
     }
     let doubts = all;
     errors.iter().for_each(|problem| println!("error: {problem}"));

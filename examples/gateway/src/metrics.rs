@@ -11,7 +11,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use tower_toolgate::Principal;
 use tower_toolgate::answer::{Denial, UpstreamFault};
-use tower_toolgate::observe::{DecisionEvent, OnDecision, OnTrust, TraceDecisions, TrustEvent, TrustEventKind};
+use tower_toolgate::observe::{
+    DecisionEvent, OnDecision, OnTag, OnTrust, TagEvent, TraceDecisions, TrustEvent, TrustEventKind,
+};
 use tower_toolgate::store::TaintRegistry;
 
 use crate::store::AnyStore;
@@ -26,6 +28,7 @@ pub struct Metrics {
     upstream_faults: Family<Labels<2>, Counter>,
     unauthorized: Counter,
     sessions: Family<Labels<2>, Counter>,
+    tags: TagCounters,
     coarsenings: Arc<Mutex<Option<AnyStore>>>,
     /// How many coarsenings have been logged.
     logged: Arc<AtomicU64>,
@@ -50,6 +53,7 @@ impl Metrics {
             "What happened to sessions: marks, refusals, trouble with the store",
             sessions.clone(),
         );
+        let tags = TagCounters::new(&mut registry);
         let coarsenings = Arc::default();
         registry.register_collector(Box::new(Coarsenings(Arc::clone(&coarsenings))));
         Self {
@@ -58,6 +62,7 @@ impl Metrics {
             upstream_faults,
             unauthorized,
             sessions,
+            tags,
             coarsenings,
             logged: Arc::default(),
         }
@@ -125,6 +130,54 @@ impl OnTrust for Metrics {
         audit(event);
         self.log_coarsenings();
     }
+}
+
+/// What is counted of results.
+#[derive(Clone, Debug, Default)]
+struct TagCounters {
+    results: Family<Labels<2>, Counter>,
+    forged: Family<Labels<1>, Counter>,
+    removed: Counter,
+    suspicious: Counter,
+}
+
+impl TagCounters {
+    fn new(registry: &mut Registry) -> Self {
+        let new = Self::default();
+        registry.register("results", "Results by where they come from", new.results.clone());
+        registry.register(
+            "forged_tags",
+            "Tags and claims that servers wrote and that were removed",
+            new.forged.clone(),
+        );
+        let help = "Images, sounds, files and links from outside that were removed";
+        registry.register("removed_blocks", help, new.removed.clone());
+        let help = "Descriptions of servers that speak of fences";
+        registry.register("suspicious_descriptions", help, new.suspicious.clone());
+        new
+    }
+}
+
+impl OnTag for Metrics {
+    fn on_tag(&self, event: &TagEvent<'_>) {
+        let server = || ("server", event.server.unwrap_or_default().to_owned());
+        if let Some(provenance) = event.provenance {
+            self.tags.results.get_or_create(&[("origin", provenance.as_str().to_owned()), server()]).inc();
+        }
+        if event.stripped > 0 {
+            self.tags.forged.get_or_create(&[server()]).inc_by(count(event.stripped));
+            tracing::warn!(server = event.server, count = event.stripped, "tags that a server wrote were removed");
+        }
+        self.tags.removed.inc_by(count(event.dropped));
+        if event.suspicious > 0 {
+            self.tags.suspicious.inc_by(count(event.suspicious));
+            tracing::warn!(server = event.server, count = event.suspicious, "descriptions of a server speak of fences");
+        }
+    }
+}
+
+fn count(number: usize) -> u64 {
+    number.try_into().unwrap_or(u64::MAX)
 }
 
 /// What an operator needs to understand a refusal: here, and not in the answer, stands what has marked the session.

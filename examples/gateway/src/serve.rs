@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::config::{Parsed, Problem};
 use crate::metrics::Metrics;
+use crate::provenance::{self, Tags};
 use crate::trust::{self, Trust};
 use crate::{admin, app, check};
 
@@ -25,7 +26,8 @@ use crate::{admin, app, check};
 /// The policy has a mistake, or the address cannot be listened on.
 pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
     let policy = check::compile(parsed)?;
-    for doubt in check::doubts(parsed, &policy).into_iter().chain(trust::check(parsed)?) {
+    let of_sections = trust::check(parsed)?.into_iter().chain(provenance::check(parsed)?);
+    for doubt in check::doubts(parsed, &policy).into_iter().chain(of_sections) {
         tracing::warn!("{doubt}");
     }
     let failed = |error: std::io::Error| parsed.places.problem("gateway.listen", error.to_string());
@@ -35,6 +37,7 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
         let address = listener.local_addr().map_err(failed)?;
         let metrics = Metrics::new();
         let trust = Trust::open(parsed, &metrics).await?;
+        let tags = Tags::new(parsed)?;
         let admin = admin(parsed, trust.as_ref()).await?;
         announce(address, demo).map_err(failed)?;
         if parsed.config.gateway.binding_key.is_none() {
@@ -44,7 +47,7 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
         }
         let key = app::binding_key(&parsed.config.gateway);
         let key = key.map_err(|message| parsed.places.problem("gateway.binding_key", message))?;
-        let router = app::router(&parsed.config, &policy, &metrics, trust.as_ref(), &key);
+        let router = app::router(&parsed.config, &policy, &metrics, trust.as_ref(), tags.as_ref(), &key);
         // Both hear that they are to stop, and each waits for what it has in flight.
         tokio::join!(serve(listener, router), admin);
         Ok(())
@@ -160,7 +163,7 @@ fn tour(address: SocketAddr) -> String {
         ("a tool that the role may not call", call("k-analyst", "files", &tool("remember", r#"{"text":"x"}"#))),
         ("the same tool, another role", call("k-operator", "files", &tool("remember", r#"{"text":"x"}"#))),
         (
-            "content from outside, which marks the session",
+            "content from outside: tagged, fenced, and it marks the session",
             call("k-operator", "web", &tool("web_fetch", r#"{"url":"demo://forum"}"#)),
         ),
         (

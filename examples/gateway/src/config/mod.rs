@@ -41,12 +41,13 @@ pub use content_trust::{
 pub use gateway::{AdminConfig, ApiKey, DenialShape, GatewayConfig};
 pub use places::Places;
 pub use problem::Problem;
-pub use provenance::{Fence, ProvenanceConfig, StructuredContent};
+pub use provenance::ProvenanceConfig;
 pub use secret::Secret;
 pub use server::{Builtin, McpConfig, Root, Sensitivity, ServerConfig, ToolMetadata, Transport, TrustLevel};
 pub use url::HttpUrl;
 
 use places::Lines;
+pub(crate) use places::member;
 
 /// Everything that the gateway's file says.
 #[derive(Clone, Debug, Deserialize)]

@@ -10,12 +10,10 @@ impl Config {
     /// starting. [`Parsed::not_yet`](super::Parsed::not_yet) adds lines and columns.
     #[must_use]
     pub fn not_yet(&self) -> Vec<Problem> {
-        let sections = [("provenance", self.provenance.is_some())];
-        let sections = sections.into_iter().filter(|(_, is_set)| *is_set);
         let servers = self.mcp.servers.iter().enumerate();
-        sections
-            .map(|(name, _)| Problem::new(name, not_enforced(name)))
-            .chain(self.content_trust.as_ref().and_then(|trust| store(&trust.store)))
+        let store = self.content_trust.as_ref().and_then(|trust| store(&trust.store));
+        store
+            .into_iter()
             .chain(servers.flat_map(|(index, server)| of_server(&element("mcp.servers", index), server)))
             .collect()
     }

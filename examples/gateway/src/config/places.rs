@@ -72,7 +72,7 @@ impl Places {
 }
 
 /// The path of a table's key. Keys that are not bare are quoted, so that paths stay unambiguous.
-pub(super) fn member(path: &str, key: &str) -> String {
+pub(crate) fn member(path: &str, key: &str) -> String {
     let bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     match (path, bare) {
         ("", true) => key.to_owned(),

@@ -5,6 +5,7 @@
 
 use super::content_trust::{check_redis, check_window};
 use super::gateway::{check_binding_key, check_host, check_key, check_listen, check_origin};
+use super::provenance::{check_header, check_meta_key, check_scheme, check_signing_key};
 use super::server::{check_env_name, check_env_value, check_id};
 use super::{duration, url};
 
@@ -143,9 +144,31 @@ const STORE: &[Field] = &[
 ];
 
 const PROVENANCE: &[Field] = &[
-    may("fence", Kind::Word(&["off", "delimit"])),
+    may("fence", Kind::Word(&["off", "delimit", "datamark", "base64"])),
     may("structured_content", Kind::Word(&["tag", "strip", "fence_leaves", "text_only"])),
+    may("key", Kind::Text(check_meta_key)),
+    may("header", Kind::Text(check_header)),
+    may("trust_annotations", Kind::Flag),
+    may("ifc", Kind::Flag),
+    may("media", Kind::Word(&["pass", "notice", "drop"])),
+    may("descriptions", Kind::Flag),
+    may("link_schemes", Kind::List(0, &Kind::Text(check_scheme))),
+    may("signing_key", Kind::Text(check_signing_key)),
+    may("previous_signing_keys", Kind::List(0, &Kind::Text(check_signing_key))),
+    may("labels", Kind::Map(filled, &Kind::Table(LABEL))),
 ];
+
+const LABEL: &[Field] = &[
+    may("capability", Kind::Word(&["net_send", "file_read", "file_write", "process_exec"])),
+    may("trust", Kind::Word(&["trusted", "untrusted"])),
+    may("sink", Kind::Flag),
+    may("confidentiality", CONFIDENTIALITY),
+    may("declassifier", Kind::Flag),
+    may("min_confidential", CONFIDENTIALITY),
+    may("actions", Kind::Word(&["allow", "approve", "block"])),
+];
+
+const CONFIDENTIALITY: Kind = Kind::Word(&["public", "internal", "secret"]);
 
 const MCP: &[Field] = &[must("servers", Kind::List(1, &Kind::Table(SERVER)))];
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tower_toolgate::policy::{ArgumentAllowlist, PolicyConfig, RoleConfig};
+use tower_toolgate::provenance::{Confidentiality, FenceMode, MediaPolicy, StructuredContent};
 use tower_toolgate::trust::{DelegationTool, Face, PoolTool, ToolContentOrigin};
 
 use super::nearest::nearest;
@@ -54,8 +55,10 @@ kind = "memory"               # forgets at a restart
 capacity = 100000
 
 [provenance]
-fence = "off"                 # or "delimit"
+fence = "off"                 # delimit | datamark | base64
 structured_content = "tag"    # strip | fence_leaves | text_only
+media = "pass"                # notice | drop
+descriptions = false          # mark lists and instructions, too
 
 [[mcp.servers]]
 id = "everything"
@@ -130,6 +133,16 @@ timeout = "200ms"
 [provenance]
 fence = "delimit"
 structured_content = "fence_leaves"
+key = "com.example/origin"
+header = "x-origin"
+trust_annotations = true
+ifc = true
+media = "drop"
+descriptions = true
+link_schemes = ["https"]
+signing_key = "s1gned-0123456789-0123456789-0123456789"
+previous_signing_keys = ["s0gned-0123456789-0123456789-0123456789"]
+labels = { "x.y" = { capability = "net_send", trust = "untrusted", sink = true, confidentiality = "secret", declassifier = true, min_confidential = "internal", actions = "block" } }
 [[mcp.servers]]
 id = "one"
 transport = { stdio = { command = "server", args = ["-v"], env = { "TOKEN" = "t0ken" } } }
@@ -211,7 +224,14 @@ fn reads_every_key() {
     assert_eq!(content_trust.window, Window::For(Duration::from_secs(12 * 60 * 60)));
     let Store::Redis { url } = content_trust.store.store else { panic!("{content_trust:?}") };
     assert_eq!(url.expose(), "redis://:p4ssw0rd@127.0.0.1:6379/0");
-    assert_eq!(provenance.unwrap().fence, Fence::Delimit);
+    let provenance = provenance.unwrap();
+    assert_eq!((provenance.fence, provenance.media), (FenceMode::Delimit, MediaPolicy::Drop));
+    assert_eq!(
+        (provenance.key.as_deref(), provenance.header.as_deref()),
+        (Some("com.example/origin"), Some("x-origin"))
+    );
+    assert_eq!(provenance.labels["x.y"].min_confidential, Some(Confidentiality::Internal));
+    assert_eq!(provenance.previous_signing_keys.len(), 1);
     let server = &mcp.servers[0];
     let Transport::Stdio { command, args, env } = &server.transport else { panic!("{server:?}") };
     assert_eq!((command.as_str(), args.as_slice()), ("server", ["-v".to_owned()].as_slice()));
@@ -286,7 +306,7 @@ fn all_keys() -> Vec<String> {
 
 fn add_keys(path: &str, fields: &[Field], keys: &mut Vec<String>) {
     for field in fields {
-        let path = places::member(path, field.name);
+        let path = member(path, field.name);
         keys.push(path.clone());
         match &field.kind {
             Kind::Table(fields) | Kind::OneOf(fields) => add_keys(&path, fields, keys),
@@ -294,7 +314,7 @@ fn add_keys(path: &str, fields: &[Field], keys: &mut Vec<String>) {
                 add_keys(&places::element(&path, 0), fields, keys);
             }
             Kind::Map(_, Kind::Table(fields)) => {
-                add_keys(&places::member(&path, "x.y"), fields, keys);
+                add_keys(&member(&path, "x.y"), fields, keys);
             }
             _ => {}
         }
@@ -1044,15 +1064,64 @@ fn names_the_place_of_what_the_library_refuses() {
 
 #[test]
 fn checks_provenance() {
-    let cases: &[Case<'_>] = &[
-        ("fence", "[provenance]\nfence = 'of'\n", &["2:9 provenance.fence: unknown value `of`, did you mean `off`?"]),
-        (
-            "structured content",
-            "[provenance]\nstructured_content = 'text-only'\n",
-            &["2:22 provenance.structured_content: unknown value `text-only`, did you mean `text_only`?"],
-        ),
+    let taken = |place: &str, name: &str| {
+        format!("{place} provenance.header: `{name}` has a meaning already; take a name of your own")
+    };
+    let weak = "a key must have at least 32 bytes";
+    let cases: Vec<(&str, &str, Vec<String>)> = vec![
+        ("nothing", "", vec![]),
+        ("fence", "fence = 'of'", vec!["2:9 provenance.fence: unknown value `of`, did you mean `off`?".into()]),
+        ("other fence", "fence = 'datamarks'", vec![
+            "2:9 provenance.fence: unknown value `datamarks`, did you mean `datamark`?".into(),
+        ]),
+        ("structured content", "structured_content = 'text-only'", vec![
+            "2:22 provenance.structured_content: unknown value `text-only`, did you mean `text_only`?".into(),
+        ]),
+        ("unknown key", "structured_contents = 'tag'", vec![
+            "2:1 provenance.structured_contents: unknown key `structured_contents`, did you mean `structured_content`?".into(),
+        ]),
+        ("a type", "ifc = 'yes'", vec!["2:7 provenance.ifc: expected true or false, found a string".into()]),
+        ("media", "media = 'stop'", vec![
+            "2:9 provenance.media: unknown value `stop`, known are `pass`, `notice`, `drop`".into(),
+        ]),
+        ("key", "key = 'com.example/origin'", vec![]),
+        ("reserved key", "key = 'io.modelcontextprotocol/origin'", vec![
+            "2:7 provenance.key: the prefix belongs to MCP or to another party; take a domain of your own".into(),
+        ]),
+        ("key without a prefix", "key = 'origin'", vec![
+            "2:7 provenance.key: must begin with a prefix in reverse DNS notation, as `com.example/` is".into(),
+        ]),
+        ("header", "header = 'X-Origin'", vec![]),
+        ("no header", "header = 'x origin'", vec!["2:10 provenance.header: `x origin` is no name of a header".into()]),
+        ("header of MCP", "header = 'Mcp-Session-Id'", vec![taken("2:10", "mcp-session-id")]),
+        ("header of HTTP", "header = 'Content-Type'", vec![taken("2:10", "content-type")]),
+        ("header of pages", "header = 'access-control-allow-origin'", vec![taken("2:10", "access-control-allow-origin")]),
+        ("header of callers", "header = 'x-toolgate-principal'", vec![taken("2:10", "x-toolgate-principal")]),
+        ("schemes", "link_schemes = ['https', 'Git+SSH']", vec![]),
+        ("no links", "link_schemes = []", vec![]),
+        ("no scheme", "link_schemes = ['https', 'https:']", vec![
+            "2:26 provenance.link_schemes[1]: `https:` is no scheme, such as `https`".into(),
+        ]),
+        ("weak key", "signing_key = 'weak'", vec![format!("2:15 provenance.signing_key: {weak}")]),
+        ("weak keys", "previous_signing_keys = ['weak']", vec![format!("2:26 provenance.previous_signing_keys[0]: {weak}")]),
+        ("labels", "[provenance.labels]\n'a.b' = { trust = 'untrusted' }\nread_file = {}", vec![]),
+        ("no label", "[provenance.labels]\na = 'untrusted'", vec![
+            "3:5 provenance.labels.a: expected a table, found a string".into(),
+        ]),
+        ("blank", "[provenance.labels]\n' ' = {}", vec!["3:1 provenance.labels.\" \": must not be blank".into()]),
+        ("a word", "[provenance.labels.a]\ncapability = 'net-send'", vec![
+            "3:14 provenance.labels.a.capability: unknown value `net-send`, did you mean `net_send`?".into(),
+        ]),
+        ("a field", "[provenance.labels.\"a.b\"]\ntrusts = 'trusted'", vec![
+            "3:1 provenance.labels.\"a.b\".trusts: unknown key `trusts`, did you mean `trust`?".into(),
+        ]),
+        ("twice", "[provenance.labels]\na = {}\na = {}", vec!["4:1 : duplicate key `a`".into()]),
     ];
-    check(cases, &format!("{POLICY}{SERVERS}"));
+    for (name, text, expected) in cases {
+        let (text, expected) =
+            (format!("[provenance]\n{text}\n"), expected.iter().map(String::as_str).collect::<Vec<_>>());
+        check(&[(name, &text, &expected)], &format!("{POLICY}{SERVERS}"));
+    }
 }
 
 #[test]
@@ -1175,11 +1244,9 @@ fn tells_what_is_not_enforced() {
     let server = |rest: &str| format!("{POLICY}[[mcp.servers]]\nid = 's'\n{rest}\n");
     let setting = |setting: &str| server(&format!("{trusted}{setting}"));
     let level = "is not enforced by this release; write `trust_level = \"trusted\"` if that is what is meant";
-    let removed = |name: &str| format!("8:1 {name}: `{name}` is not enforced by this release; remove it to start");
     let of_server = |name: &str, column: usize| {
         format!("9:{column} mcp.servers[0].{name}: `{name}` is not enforced by this release; remove it to start")
     };
-    let before = "\n\n\n\n\n\n\n";
     let cases = [
         ("nothing", server(&trusted), vec![]),
         ("builtin", server("transport.builtin = 'web'"), vec![]),
@@ -1199,7 +1266,7 @@ fn tells_what_is_not_enforced() {
         ("stdio", server("transport.stdio.command = 'x'\ntrust_level = 'trusted'"), vec![
             "6:11 mcp.servers[0].transport.stdio: the transport `stdio` is not served by this release; remove the server to start".to_owned(),
         ]),
-        ("provenance", format!("{before}[provenance]\n{POLICY}{SERVERS}"), vec![removed("provenance")]),
+        ("provenance", format!("[provenance]\n{POLICY}{SERVERS}"), vec![]),
         ("tool_allowlist", setting("tool_allowlist = []"), vec![of_server("tool_allowlist", 18)]),
         ("open", setting("allow_untrusted_without_allowlist = true"), vec![of_server("allow_untrusted_without_allowlist", 37)]),
         ("not open", setting("allow_untrusted_without_allowlist = false"), vec![]),
@@ -1234,15 +1301,14 @@ fn tells_all_that_is_not_enforced() {
         "media_passthrough",
     ]);
     let server = server.map(|name| format!("mcp.servers[0].{name}"));
-    let expected: Vec<_> =
-        ["provenance".to_owned()].into_iter().chain(server).chain(["mcp.servers[1].trust_level".to_owned()]).collect();
+    let expected: Vec<_> = server.chain(["mcp.servers[1].trust_level".to_owned()]).collect();
     assert_eq!(places, expected);
 }
 
 #[test]
 fn hides_secrets() {
     let shown = format!("{:?} {:#?}", parse(EVERYTHING), parse(EXAMPLE));
-    for secret in ["k-1", "k-admin", "b1nding", "b0und", "k-analyst", "t0ken", "p4ssw0rd"] {
+    for secret in ["k-1", "k-admin", "b1nding", "b0und", "s1gned", "s0gned", "k-analyst", "t0ken", "p4ssw0rd"] {
         assert!(!shown.contains(secret), "{secret}");
     }
     assert!(shown.contains("<redacted>") && shown.contains("TOKEN"));
@@ -1251,9 +1317,10 @@ fn hides_secrets() {
 /// A file may be cut off anywhere, and a secret be put where it does not belong.
 #[test]
 fn hides_secrets_in_problems() {
-    let secrets = ["k-1", "t0ken", "p4ssw0rd"];
+    let secrets = ["k-1", "t0ken", "p4ssw0rd", "s1gned", "s0gned"];
     let mut texts: Vec<_> = (0..EVERYTHING.len()).map(|end| EVERYTHING[..end].to_owned()).collect();
-    for secret in ["\"k-1\"", "\"t0ken\"", "\"redis://:p4ssw0rd@127.0.0.1:6379/0\""] {
+    let signing = "\"s1gned-0123456789-0123456789-0123456789\"";
+    for secret in ["\"k-1\"", "\"t0ken\"", "\"redis://:p4ssw0rd@127.0.0.1:6379/0\"", signing] {
         for found in [secret.trim_matches('"').to_owned(), format!("[{secret}]"), format!("{secret} x")] {
             texts.push(EVERYTHING.replace(secret, &found));
         }

@@ -10,6 +10,7 @@ use axum::extract::Request;
 use http::HeaderValue;
 use toolgate_gateway::config::Config;
 use toolgate_gateway::metrics::Metrics;
+use toolgate_gateway::provenance::Tags;
 use toolgate_gateway::trust::Trust;
 use toolgate_gateway::{app, check};
 
@@ -135,16 +136,23 @@ impl Drop for Folder {
 /// A gateway with the roles of the tests in front of an upstream. `key`, if any, is put on every request: the
 /// conformance runner cannot send one.
 pub(crate) async fn gateway(upstream: u16, key: Option<&'static str>) -> SocketAddr {
-    let text = include_str!("gateway.toml").replace("UPSTREAM_PORT", &upstream.to_string());
+    gateway_with(upstream, key, "").await
+}
+
+/// The same with further sections.
+pub(crate) async fn gateway_with(upstream: u16, key: Option<&'static str>, sections: &str) -> SocketAddr {
+    let text = include_str!("gateway.toml").replace("UPSTREAM_PORT", &upstream.to_string()) + sections;
     let parsed = Config::parse(&text).expect("the configuration is right");
     let policy = check::compile(&parsed).expect("the policy is right");
     let metrics = Metrics::new();
     let trust = Trust::open(&parsed, &metrics).await.expect("the store opens");
+    let tags = Tags::new(&parsed).expect("the section is right");
     let mut router = app::router(
         &parsed.config,
         &policy,
         &metrics,
         trust.as_ref(),
+        tags.as_ref(),
         &app::binding_key(&parsed.config.gateway).unwrap(),
     );
     if let Some(key) = key {

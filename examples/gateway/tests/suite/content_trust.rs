@@ -152,6 +152,7 @@ pub(crate) fn with_operators(config: &str) -> (Gateway, Gateway) {
         &policy,
         &metrics,
         Some(&trust),
+        None,
         &app::binding_key(&parsed.config.gateway).unwrap(),
     );
     (Gateway::serve(gateway), Gateway::serve(operators))

@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
+use tower_toolgate::provenance::unfence;
+
+use crate::provenance::TAG;
 use crate::support::{Setup, Stage, Upstream, call, nowhere, ok, result};
 use crate::wire::{Connection, PATIENCE, Request};
 
@@ -143,8 +146,14 @@ fn the_demo_permits_and_denies_what_its_tour_says() {
     }
     let other = ask("k-operator", "files", "remember", r#"{"text":"x"}"#);
     assert_eq!(other["result"]["isError"], false, "{other}");
+    assert_eq!(other["result"]["_meta"][TAG]["origin"], "internal", "{other}");
     let page = ask("k-operator", "web", "web_fetch", r#"{"url":"demo://forum"}"#);
-    assert_eq!(page["result"]["isError"], false, "{page}");
+    assert_eq!(
+        (&page["result"]["isError"], &page["result"]["_meta"][TAG]["origin"]),
+        (&false.into(), &"external".into())
+    );
+    let text = page["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("<<EXT ") && text.contains(" server=web ") && unfence(text).is_ok(), "{text}");
     let refused = ask("k-operator", "files", "remember", r#"{"text":"Bob is the admin"}"#);
     assert_eq!(refused["error"]["data"]["reason"], "trust.tainted_sink", "{refused}");
     running.terminate();
@@ -182,7 +191,7 @@ fn an_address_that_is_taken_is_told_with_its_place() {
 }
 
 /// Without a doubt: every role has a key, every rule can match.
-const CLEAN: &str = r#"[gateway]
+pub(crate) const CLEAN: &str = r#"[gateway]
 listen = "127.0.0.1:0"
 [[gateway.api_keys]]
 key = "k-1"
@@ -231,7 +240,7 @@ fn check_exits_with_0_1_or_2_and_names_places() {
             &["error: line 20, policy.roles[1].name: "],
         ),
         ("127.0.0.1:0", "0.0.0.0:0", 1, &["doubt: line 1, gateway.allowed_hosts: ", "403"]),
-        ("[policy]", "[provenance]\n[policy]", 2, &["error: line 7, provenance: ", "not enforced by this release"]),
+        ("[policy]", "[provenance]\nfence = \"of\"\n[policy]", 2, &["error: line 8, provenance.fence: ", "`off`"]),
         ("[policy]", "[policy", 2, &["error: line 7: not valid TOML"]),
     ] {
         let config = CLEAN.replacen(from, to, 1);
@@ -286,7 +295,6 @@ fn what_this_release_does_not_enforce_keeps_it_from_starting() {
     let http =
         "[[mcp.servers]]\nid = \"b\"\ntransport = { http = { url = \"http://127.0.0.1:1/mcp\" } }\ntimeout = \"1s\"\n";
     for (lines, place) in [
-        ("[provenance]", "provenance"),
         ("[content_trust.store]\nkind = \"redis\"\nurl = \"rediss://:secret@127.0.0.1:1\"", "content_trust.store.url"),
         (http, "mcp.servers[1].trust_level"),
         ("trust_level = \"untrusted\"", "mcp.servers[0].trust_level"),

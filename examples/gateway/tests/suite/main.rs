@@ -11,6 +11,7 @@ mod edge;
 mod framing;
 mod headers;
 mod lists;
+mod provenance;
 #[path = "../common/redis.rs"]
 mod redis;
 mod store_down;

@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use toolgate_gateway::config::Config;
 use toolgate_gateway::metrics::Metrics;
+use toolgate_gateway::provenance::Tags;
 use toolgate_gateway::trust::Trust;
 use toolgate_gateway::{app, check};
 use tower_toolgate::Principal;
@@ -120,11 +121,13 @@ impl Gateway {
         assert_eq!(parsed.not_yet(), []);
         let metrics = Metrics::new();
         let trust = Self::block_on(Trust::open(&parsed, &metrics)).unwrap();
+        let tags = Tags::new(&parsed).unwrap();
         Self::serve(app::router(
             &parsed.config,
             &policy,
             &metrics,
             trust.as_ref(),
+            tags.as_ref(),
             &app::binding_key(&parsed.config.gateway).unwrap(),
         ))
     }
