@@ -194,7 +194,16 @@ fn subject(client: Client) -> String {
 
 fn check(client: Client, step: &Value, says: Option<&str>) {
     match says {
-        Some(text) => assert_eq!(step["text"], text, "{client:?} {step}"),
+        Some(text) => {
+            assert_eq!(step["text"], text, "{client:?} {step}");
+            let tag = &step["result"]["_meta"]["org.tower-toolgate/provenance"];
+            let origin = if text == PAGE { "external" } else { "internal" };
+            assert_eq!(
+                (&tag["origin"], &tag["session_tainted"]),
+                (&json!(origin), &json!(text != "clean")),
+                "{client:?} {step}"
+            );
+        }
         None => assert_denied(client, step, "trust.tainted_sink"),
     }
 }

@@ -7,6 +7,7 @@
 mod clients;
 mod conformance;
 mod day;
+mod provenance;
 mod raw;
 #[path = "../common/redis.rs"]
 mod redis;

@@ -1,5 +1,6 @@
 // client.mjs SDK URL KEY ERA STEP JSON...: connects, lists, takes each step in turn, prints one line of JSON a step.
-// A step is a tool with its arguments, or one of the methods below with its parameters. After `--` comes another run.
+// A step is a tool with its arguments, or one of the methods below with its parameters; with `progress:` before the name
+// of a tool, it is asked for progress. After `--` comes another run.
 // SDK is the folder of the version's package; ERA is legacy or modern, which only version 2 knows.
 import { pathToFileURL } from 'node:url';
 
@@ -59,10 +60,20 @@ async function pages(client, [list, key]) {
   return { members };
 }
 
+async function withProgress(client, name, told) {
+  const progress = [];
+  const options = { onprogress: (news) => progress.push(news.progress) };
+  const call = { name, arguments: told };
+  const old = !sdk.endsWith('typescript-2');
+  const result = await (old ? client.callTool(call, undefined, options) : client.callTool(call, options));
+  return { ...result, progress };
+}
+
 function take(client, name, told) {
   if (lists[name]) return pages(client, lists[name]);
   if (name === 'prompts/get') return client.getPrompt(told);
   if (name === 'resources/read') return client.readResource(told);
+  if (name.startsWith('progress:')) return withProgress(client, name.slice('progress:'.length), told);
   return client.callTool({ name, arguments: told });
 }
 

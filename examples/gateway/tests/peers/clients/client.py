@@ -1,6 +1,7 @@
 """client.py URL KEY ERA STEP JSON...: connects, lists, takes each step in turn, prints one line of JSON a step.
 
-A step is a tool with its arguments, or one of the methods below with its parameters. After `--` comes another run.
+A step is a tool with its arguments, or one of the methods below with its parameters; with `progress:` before the name
+of a tool, it is asked for progress. After `--` comes another run.
 
 The interpreter chooses the SDK's version; ERA is legacy or modern, which only version 2 knows.
 """
@@ -62,6 +63,15 @@ async def pages(client, method):
             return {"members": members}
 
 
+async def with_progress(client, name, told):
+    progress = []
+
+    async def on_progress(value, total, message):
+        progress.append(value)
+
+    return {**dump(await client.call_tool(name, told, progress_callback=on_progress)), "progress": progress}
+
+
 async def take(client, name, told):
     if name in LISTS:
         return await pages(client, name)
@@ -69,6 +79,8 @@ async def take(client, name, told):
         return await client.get_prompt(told["name"])
     if name == "resources/read":
         return await client.read_resource(told["uri"])
+    if name.startswith("progress:"):
+        return await with_progress(client, name.removeprefix("progress:"), told)
     return await client.call_tool(name, told)
 
 
