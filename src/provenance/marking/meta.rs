@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::Unmarkable;
 use super::walk::{Member, Walk, Walked};
-use crate::json::{Cuts, Edits, Kind, Slot, folds_onto};
+use crate::json::{Cuts, Edits, Kind, Slot, Value, folds_onto};
 use crate::provenance::{Carrier, Provenance, sign};
 
 /// The key of the trust annotations, an experimental extension of MCP.
@@ -44,6 +44,11 @@ enum Reserved {
     None,
     /// Ours, or what some reader takes for a name that counts.
     Forged,
+}
+
+/// Whether some reader takes a name for a known one.
+fn resembles(name: &str, known: &str) -> bool {
+    name == known || folds_onto(name, known)
 }
 
 impl Walk<'_> {
@@ -129,10 +134,10 @@ impl Walk<'_> {
         }
         let mut says = false;
         let slot = self.members_with(&mut |walk, member, cuts| {
-            let value = walk.reader.value()?;
-            let claims = ["untrusted", "sensitive"].iter().any(|known| folds_onto(&member.name, known));
+            let claims = ["untrusted", "sensitive"].iter().any(|known| resembles(&member.name, known));
+            let value = if claims { Some(walk.reader.value()?) } else { walk.plain()? };
             let stays = match &*member.name {
-                "untrusted" | "sensitive" => value.raw(walk.text) == b"true",
+                "untrusted" | "sensitive" => value.is_some_and(|value| value.raw(walk.text) == b"true"),
                 _ => !claims,
             };
             says |= stays && member.name == "untrusted";
@@ -154,14 +159,15 @@ impl Walk<'_> {
         }
         let mut says = false;
         let slot = self.members_with(&mut |walk, member, cuts| {
-            let value = walk.reader.value()?;
-            let text = value.as_text().and_then(|text| text.decode(walk.text).ok());
+            let claims = resembles(&member.name, "integrity");
+            let value = if claims { Some(walk.reader.value()?) } else { walk.plain()? };
+            let text = value.and_then(Value::as_text).and_then(|text| text.decode(walk.text).ok());
             let stays = match (&*member.name, text.as_deref()) {
                 ("integrity", Some("untrusted")) => true,
                 // It says no more than we do.
                 ("integrity", Some("trusted")) => !walk.mark.is_external() && walk.mark.is_content,
                 ("integrity", _) => false,
-                (name, _) => !folds_onto(name, "integrity"),
+                _ => !claims,
             };
             says |= stays && member.name == "integrity";
             walk.keep_or_cut(stays, member, cuts);
