@@ -130,7 +130,7 @@ fn keeps_schema(mode: &str, schema: &Value) -> bool {
         ["$ref", "const", "contentEncoding", "contentMediaType", "enum", "format", "maxLength", "not", "pattern"];
     match mode {
         "strip" | "text_only" => false,
-        "fence_leaves" => !forms.iter().any(|form| schema.to_string().contains(form)),
+        "fence_leaves" => !forms.iter().any(|form| schema.to_string().contains(&format!("\"{form}\""))),
         _ => true,
     }
 }
