@@ -46,6 +46,12 @@ impl Edits {
         other.edits.into_iter().for_each(|Edit { range, with }| self.replace(range, with));
     }
 
+    /// The changes from an offset on.
+    pub(crate) fn since(&self, start: usize) -> Self {
+        let first = self.edits.partition_point(|edit| edit.range.start < start);
+        Self { edits: self.edits.get(first..).unwrap_or_default().to_vec() }
+    }
+
     /// What a range of a text becomes. No change crosses its borders.
     pub(crate) fn applied(&self, text: &[u8], range: Range<usize>) -> Vec<u8> {
         let (mut out, mut at) = (Vec::with_capacity(range.len()), range.start);

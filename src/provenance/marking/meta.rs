@@ -210,7 +210,7 @@ impl Walk<'_> {
         }
         let mut tag = self.tag();
         if let Some(key) = &self.style.signing {
-            let mut trial = self.edits.clone();
+            let mut trial = self.edits.since(start);
             place.fill(name, &self.items(place, &tag), &mut trial);
             let value = trial.applied(self.text, start..self.reader.at());
             let signature = sign(key, self.mark.principal, id, carrier, tag.as_bytes(), &value, &self.style.key)?;
