@@ -7,6 +7,7 @@ mod decision;
 mod list_by_hand;
 mod measure;
 mod memory;
+mod provenance;
 mod request;
 mod response;
 mod service;
@@ -17,12 +18,13 @@ use std::error::Error;
 /// Prints the tables whose names are among the arguments; all, if there are none.
 fn main() -> Result<(), Box<dyn Error>> {
     type Table = fn() -> Result<(), Box<dyn Error>>;
-    let tables: [(&str, Table); 5] = [
+    let tables: [(&str, Table); 6] = [
         ("request", request::table),
         ("response", response::table),
         ("memory", memory::table),
         ("decision", decision::table),
         ("trust", trust::table),
+        ("provenance", provenance::table),
     ];
     // Cargo adds `--bench`.
     let names: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

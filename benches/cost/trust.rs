@@ -36,7 +36,7 @@ pub(crate) fn table() -> Result<(), Box<dyn Error>> {
     memory()
 }
 
-fn trust(level: ServerTrust) -> Result<ContentTrustLayer<MemoryTaintStore>, Box<dyn Error>> {
+pub(crate) fn trust(level: ServerTrust) -> Result<ContentTrustLayer<MemoryTaintStore>, Box<dyn Error>> {
     let server = DeclaredServer::new("everything").with_trust(level);
     let rules = SessionRules::new().with_sinks(["remember", "send_*"], RuleAction::Deny)?;
     let classifier = Classifier::new(&ClassifierConfig::new().with_server(server))?;
