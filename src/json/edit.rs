@@ -28,6 +28,10 @@ impl Edits {
     pub(crate) fn replace(&mut self, range: Range<usize>, with: Bytes) {
         let Range { start, end } = range;
         let mut edit = Edit { range: start..end.max(start), with };
+        if self.edits.last().is_none_or(|last| last.is_before(&edit.range)) {
+            self.edits.push(edit);
+            return;
+        }
         let first = self.edits.partition_point(|other| other.is_before(&edit.range));
         let met = self.edits.iter().skip(first).take_while(|other| other.range.start < edit.range.end).count();
         debug_assert_eq!(met, 0, "changes overlap");
@@ -43,6 +47,10 @@ impl Edits {
 
     /// Adds changes to other places of the same text.
     pub(crate) fn append(&mut self, other: Self) {
+        if self.edits.is_empty() {
+            *self = other;
+            return;
+        }
         other.edits.into_iter().for_each(|Edit { range, with }| self.replace(range, with));
     }
 
@@ -86,6 +94,36 @@ impl Edits {
         });
         pieces.filter(|piece| !piece.is_empty())
     }
+}
+
+impl Edits {
+    /// The changed text in pieces: as [`apply`](Self::apply) has them, those that are small joined where there are
+    /// many.
+    pub(crate) fn pieces(self, text: &Bytes) -> Vec<Bytes> {
+        let most = 2 * self.edits.len() + 1;
+        let pieces = self.apply(text);
+        if most > MAX_PIECES {
+            return joined(pieces);
+        }
+        let mut few = Vec::with_capacity(most);
+        few.extend(pieces);
+        few
+    }
+}
+
+/// Joins neighbours that are small as they come: few of many pieces are ever there.
+fn joined(pieces: impl Iterator<Item = Bytes>) -> Vec<Bytes> {
+    let (mut all, mut run) = (Vec::new(), Vec::new());
+    for piece in pieces {
+        if piece.len() < LARGE {
+            run.extend_from_slice(&piece);
+        } else {
+            all.extend((!run.is_empty()).then(|| Bytes::from(std::mem::take(&mut run))));
+            all.push(piece);
+        }
+    }
+    all.extend((!run.is_empty()).then(|| Bytes::from(run)));
+    all
 }
 
 impl Edit {
@@ -183,7 +221,8 @@ pub(crate) fn coalesce(pieces: Vec<Bytes>) -> Vec<Bytes> {
         return pieces;
     }
     let small = |piece: &Bytes| piece.len() < LARGE;
-    pieces.chunk_by(|one, other| small(one) && small(other)).map(|run| join(run.to_vec())).collect()
+    let joined = |run: &[Bytes]| if let [only] = run { only.clone() } else { run.concat().into() };
+    pieces.chunk_by(|one, other| small(one) && small(other)).map(joined).collect()
 }
 
 /// Whether these are not only the same bytes but in the same place: what has not been edited need not be compared.

@@ -181,6 +181,6 @@ impl Watch {
         if edits.is_empty() {
             return Ok(vec![text.clone()]);
         }
-        Ok(coalesce(edits.apply(text).collect()))
+        Ok(edits.pieces(text))
     }
 }

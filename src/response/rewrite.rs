@@ -68,14 +68,18 @@ impl Rewrites {
 
     /// The message as it is handed on, in pieces: the very same where nothing changes.
     pub(crate) fn apply(&self, message: &Bytes, of: &mut Origin<'_>) -> Result<Vec<Bytes>, Unreadable> {
-        let mut pieces = vec![message.clone()];
+        let (mut whole, mut pieces) = (message.clone(), Vec::new());
         // What one of them writes concerns no other, so that what came is what is asked about.
         for rewrite in self.0.iter().rev().filter(|rewrite| rewrite.concerns(message)) {
-            let whole = join(pieces);
+            if !pieces.is_empty() {
+                whole = join(std::mem::take(&mut pieces));
+            }
             let edits = rewrite.edits(&whole, of)?;
-            pieces = if edits.is_empty() { vec![whole] } else { edits.apply(&whole).collect() };
+            if !edits.is_empty() {
+                pieces = edits.pieces(&whole);
+            }
         }
-        Ok(pieces)
+        Ok(if pieces.is_empty() { vec![whole] } else { pieces })
     }
 }
 
