@@ -59,7 +59,7 @@ impl Tagger {
     }
 
     fn prepare_stream(self: &Arc<Self>, head: &mut Parts) -> Passage {
-        let passage = Passage::new(head, None, self.front.caller(head, Era::Legacy).client());
+        let passage = Passage::new(head, None, Client::of(head, Era::Legacy));
         if head.method != Method::GET {
             return passage;
         }
@@ -76,7 +76,7 @@ impl Tagger {
             collected.bytes = bytes;
         }
         let inspection = context.inspection();
-        let passage = Passage::new(head, Some(inspection), self.front.caller(head, inspection.era()).client());
+        let passage = Passage::new(head, Some(inspection), Client::of(head, inspection.era()));
         let (watch, tagging) = (self.front.watch(inspection), self.tagging(head, Some(inspection)));
         Ok(self.see_to(head, passage, watch, tagging, context.plan().cloned()))
     }

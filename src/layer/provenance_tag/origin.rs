@@ -48,15 +48,36 @@ impl Origin {
     }
 }
 
+/// Where several answers come from, by the places of the messages. Nearly always there is one.
+#[derive(Debug, Default)]
+pub(super) struct Origins {
+    first: Option<Origin>,
+    others: Vec<Origin>,
+}
+
+impl Origins {
+    fn of(mut origins: impl Iterator<Item = Origin>) -> Self {
+        Self { first: origins.next(), others: origins.collect() }
+    }
+
+    pub(super) fn get(&self, position: usize) -> Option<&Origin> {
+        self.iter().nth(position)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Origin> {
+        self.first.iter().chain(&self.others)
+    }
+}
+
 impl Tagger {
     /// Where the answers to the messages of a body come from, by their places.
-    pub(super) fn origins(&self, head: &Parts, inspection: &Inspection) -> Vec<Origin> {
+    pub(super) fn origins(&self, head: &Parts, inspection: &Inspection) -> Origins {
         let rulings = Rulings::of(&head.extensions);
-        inspection.messages().map(|message| self.origin_of_message(head, &message, rulings)).collect()
+        Origins::of(inspection.messages().map(|message| self.origin_of_message(head, &message, rulings)))
     }
 
     /// Of what comes beside the answers: it may be about anything that was asked.
-    pub(super) fn origin_beside(&self, head: &Parts, origins: &[Origin]) -> Origin {
+    pub(super) fn origin_beside(&self, head: &Parts, origins: &Origins) -> Origin {
         let method = Call::Plumbing { method: head.method.as_str().into() };
         let own = self.origin(head, &method, Rulings::of(&head.extensions).server);
         origins.iter().filter(|origin| origin.is_content).fold(own, |known, other| known.join(*other))

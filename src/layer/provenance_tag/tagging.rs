@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http::response::Parts;
 
-use super::origin::Origin;
+use super::origin::{Origin, Origins};
 use super::tagger::Tagger;
 use crate::answer::Denial;
 use crate::identity::{Principal, Server};
@@ -23,7 +23,7 @@ pub(super) struct Tagging {
     pub(super) tagger: Arc<Tagger>,
     pub(super) inspection: Option<Inspection>,
     /// Where the answers come from, by the places of the messages.
-    pub(super) origins: Vec<Origin>,
+    pub(super) origins: Origins,
     /// Of what the server sends by itself.
     pub(super) unasked: Origin,
     pub(super) server: Option<Server>,
@@ -39,12 +39,11 @@ pub(super) struct Tagging {
 impl Tagging {
     /// Of all that may come: one origin outside makes all of it so.
     fn provenance(&self) -> Provenance {
-        let origins = self.origins.iter().chain([&self.unasked]);
-        if origins.into_iter().any(|origin| origin.provenance == Provenance::External) {
-            Provenance::External
-        } else {
-            Provenance::Internal
-        }
+        if self.some_are(Provenance::External) { Provenance::External } else { Provenance::Internal }
+    }
+
+    fn some_are(&self, provenance: Provenance) -> bool {
+        self.origins.iter().chain([&self.unasked]).any(|origin| origin.provenance == provenance)
     }
 
     /// Tells whoever reads heads.
@@ -66,7 +65,8 @@ impl Tagging {
     }
 
     fn marked(&self, message: &Bytes) -> Result<(Edits, Report), Unreadable> {
-        let claims = claims(message);
+        // A claim only raises: of what is outside already it is not asked.
+        let claims = if self.some_are(Provenance::Internal) { claims(message) } else { Claims::NONE };
         let marked = self.marked_as(message, claims)?;
         // Whoever forges tags, and badly at that, is believed in nothing. What comes from outside already is.
         let raises = marked.1.malformed > 0 && !marked.1.provenance.is_some_and(|known| known.is_external());
