@@ -190,6 +190,15 @@ impl Slot {
         Self { comma: true, ..self }
     }
 
+    /// Adds an item, which is written behind what is there.
+    #[cfg(feature = "provenance")]
+    pub(crate) fn fill_with(self, edits: &mut Edits, write: impl FnOnce(&mut String)) {
+        let mut item = String::with_capacity(ITEM);
+        item.push_str(if self.comma { "," } else { "" });
+        write(&mut item);
+        edits.replace(self.at..self.at, Bytes::from(item));
+    }
+
     /// Adds an item.
     pub(crate) fn fill(self, item: &str, edits: &mut Edits) {
         let with = if self.comma { Bytes::from([",", item].concat()) } else { Bytes::copy_from_slice(item.as_bytes()) };
@@ -197,6 +206,9 @@ impl Slot {
     }
 }
 
+/// What is there for an item before its length is known.
+#[cfg(feature = "provenance")]
+const ITEM: usize = 256;
 /// In how many pieces a text may be handed on.
 const MAX_PIECES: usize = 64;
 /// The bytes from which on a piece is not copied.

@@ -19,6 +19,8 @@ mod text;
 pub(crate) use self::edit::Slot;
 pub(crate) use self::edit::{Cuts, Edits, coalesce, is_the_very, join};
 pub use self::error::{Error, Fault};
+#[cfg(feature = "provenance")]
+pub(crate) use self::fold::folds_onto_any;
 #[cfg(any(feature = "content-trust", feature = "provenance"))]
 pub(crate) use self::fold::hides_letters;
 pub(crate) use self::fold::{fold, folds_onto, has_control};

@@ -26,13 +26,19 @@ impl Tag<'_> {
     /// The tag as JSON, with the names of the fence around the texts, if there is one.
     pub(crate) fn write(&self, fence: Option<&str>, lossy: bool) -> String {
         let mut text = String::with_capacity(192);
+        self.write_to(&mut text, fence, lossy);
+        text
+    }
+
+    /// The same behind what is there.
+    pub(crate) fn write_to(&self, text: &mut String, fence: Option<&str>, lossy: bool) {
         text.push_str("{\"v\":1");
-        member(&mut text, "origin", self.provenance.as_str());
-        member(&mut text, "class", self.class);
-        member(&mut text, "rule", self.rule);
+        member(text, "origin", self.provenance.as_str());
+        member(text, "class", self.class);
+        member(text, "rule", self.rule);
         for (name, value) in [("server", self.server), ("tool", self.tool.as_deref()), ("fence", fence)] {
             if let Some(value) = value.filter(|value| value.len() <= MAX_NAME_BYTES) {
-                member(&mut text, name, value);
+                member(text, name, value);
             }
         }
         if lossy {
@@ -43,7 +49,6 @@ impl Tag<'_> {
             let _ = write!(text, ",\"session_tainted\":{tainted}");
         }
         text.push('}');
-        text
     }
 }
 

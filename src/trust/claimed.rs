@@ -3,7 +3,9 @@
 //! A claim only raises, and so nobody gains by hiding one: a message is searched for the words first, and read only if
 //! it has them.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::Claims;
 use crate::json::{Error, Kind, Reader, Text, Value};
@@ -12,11 +14,13 @@ const TRUST_ANNOTATIONS: &str = "io.modelcontextprotocol/trust-annotations";
 const IFC: &str = "ifc";
 pub(super) const OPEN_WORLD: &str = "openWorldHint";
 
+/// What claims are known by. Behind the slash: some serialisers escape it.
+static WORDS: LazyLock<[Finder<'static>; 3]> =
+    LazyLock::new(|| ["trust-annotations", IFC, OPEN_WORLD].map(|word| Finder::new(word.as_bytes())));
+
 /// What a message claims, anywhere in it. One that has the words and cannot be read claims all of it.
 pub(crate) fn claims(message: &[u8]) -> Claims {
-    // Behind the slash: some serialisers escape it.
-    let words = ["trust-annotations", IFC, OPEN_WORLD];
-    if !words.iter().any(|word| memmem::find(message, word.as_bytes()).is_some()) {
+    if !WORDS.iter().any(|word| word.find(message).is_some()) {
         return Claims::NONE;
     }
     let mut found = Found { text: message, claims: Claims::NONE };

@@ -51,24 +51,37 @@ pub(super) fn may_name(text: &[u8], names: &[&str]) -> bool {
 
 /// Whether one of some names, or what folds onto it, may be a member's in a text.
 pub(super) fn may_resemble(text: &[u8], names: &[&str]) -> bool {
-    FOLDING.iter().any(|folding| memmem::find(text, folding).is_some())
+    has_fold(text)
         || has_raw_control(text)
         // Behind its slash, since some serialisers escape that.
         || names.iter().any(|name| has_word(text, name.rsplit('/').next().unwrap_or_default().as_bytes()))
 }
 
-/// Escapes, and the letters that are one of ASCII once case is folded: U+017F and U+212A.
-const FOLDING: &[&[u8]] = &[b"\\u", "\u{17f}".as_bytes(), "\u{212a}".as_bytes()];
+/// Whether there is an escape, or a letter that is one of ASCII once case is folded: U+017F or U+212A.
+fn has_fold(text: &[u8]) -> bool {
+    let starts = |at: usize, with: &[u8]| text.get(at..).is_some_and(|rest| rest.starts_with(with));
+    memchr::memchr3_iter(b'\\', 0xC5, 0xE2, text)
+        .any(|at| starts(at, b"\\u") || starts(at, "\u{17f}".as_bytes()) || starts(at, "\u{212a}".as_bytes()))
+}
 
 /// Whether there is a control character that JSON does not want escaped.
 fn has_raw_control(text: &[u8]) -> bool {
     let is_control = |at: usize| text.get(at + 1).is_some_and(|trail| *trail < 0xA0);
-    memchr::memchr(0x7F, text).is_some() || memchr::memchr_iter(0xC2, text).any(is_control)
+    memchr::memchr2_iter(0x7F, 0xC2, text).any(|at| text.get(at) == Some(&0x7F) || is_control(at))
 }
 
-/// Whether a word is in a text, in whatever case.
+/// From the letter that is seldom in a text to the one that is often.
+const BY_RARITY: &[u8] = b"-_.zqxjkvbpygfwmucldrhsnioate";
+
+/// Whether a word is in a text, in whatever case. It is looked for by its rarest letter.
 fn has_word(text: &[u8], word: &[u8]) -> bool {
-    let Some(first) = word.first() else { return true };
-    memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text)
-        .any(|at| text.get(at..at + word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word)))
+    let rarest = |letter: &u8| word.iter().position(|other| other.eq_ignore_ascii_case(letter));
+    let offset = BY_RARITY.iter().find_map(rarest).unwrap_or(0);
+    let Some(letter) = word.get(offset) else { return true };
+    let is_there = |at: usize| {
+        let start = at.checked_sub(offset)?;
+        text.get(start..start + word.len()).filter(|found| found.eq_ignore_ascii_case(word))
+    };
+    memchr::memchr2_iter(letter.to_ascii_lowercase(), letter.to_ascii_uppercase(), text)
+        .any(|at| is_there(at).is_some())
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::Unmarkable;
 use super::walk::{Member, Walk, Walked};
 use crate::json::{Cuts, Edits, Kind, Slot, Value, folds_onto};
-use crate::provenance::{Carrier, Provenance, sign};
+use crate::provenance::{Carrier, Provenance, SigningKey, sign};
 
 /// The key of the trust annotations, an experimental extension of MCP.
 pub(super) const TRUST_ANNOTATIONS: &str = "io.modelcontextprotocol/trust-annotations";
@@ -27,11 +27,24 @@ pub(super) enum Place {
 }
 
 impl Place {
-    fn fill(self, name: &str, items: &str, edits: &mut Edits) {
+    /// Each byte is written once.
+    fn fill(self, name: &str, edits: &mut Edits, items: impl Fn(&mut String)) {
+        let object = |text: &mut String| {
+            text.push('{');
+            items(text);
+            text.push('}');
+        };
         match self {
-            Self::Inside { slot, .. } => slot.fill(items, edits),
-            Self::Absent(slot) => slot.fill(&["\"", name, "\":{", items, "}"].concat(), edits),
-            Self::Instead { start, end } => edits.replace(start..end, Bytes::from(["{", items, "}"].concat())),
+            Self::Inside { slot, .. } => slot.fill_with(edits, &items),
+            Self::Absent(slot) => slot.fill_with(edits, |text| {
+                ["\"", name, "\":"].iter().for_each(|part| text.push_str(part));
+                object(text);
+            }),
+            Self::Instead { start, end } => {
+                let mut text = String::new();
+                object(&mut text);
+                edits.replace(start..end, Bytes::from(text));
+            }
             Self::Nowhere => {}
         }
     }
@@ -194,55 +207,83 @@ impl Walk<'_> {
 
     /// The tag of a part, which is not signed.
     pub(super) fn write_part(&mut self, place: Place) {
-        if let Some(items) = self.part_items(place) {
-            place.fill("_meta", &items, &mut self.edits);
+        if self.tags_parts() {
+            self.put(place, "_meta", None);
         }
     }
 
     /// What the tag of a part is, where parts have one.
     pub(super) fn part_items(&self, place: Place) -> Option<String> {
-        (self.mark.is_content && self.mark.tags_parts).then(|| self.items(place, &self.tag()))
+        self.tags_parts().then(|| {
+            let mut items = String::new();
+            self.items(&mut items, place, None);
+            items
+        })
+    }
+
+    fn tags_parts(&self) -> bool {
+        self.mark.is_content && self.mark.tags_parts
     }
 
     fn write(&mut self, start: usize, place: Place, name: &str, carrier: Carrier, id: Option<&str>) -> Walked {
         if !self.mark.is_content {
             return Ok(());
         }
-        let mut tag = self.tag();
-        if let Some(key) = &self.style.signing {
-            let mut trial = self.edits.since(start);
-            place.fill(name, &self.items(place, &tag), &mut trial);
-            let value = trial.applied(self.text, start..self.reader.at());
-            let signature = sign(key, self.mark.principal, id, carrier, tag.as_bytes(), &value, &self.style.key)?;
-            tag.truncate(tag.len().saturating_sub(1));
-            tag.push_str(&[",\"sig\":\"", &signature, "\"}"].concat());
-        }
-        let items = self.items(place, &tag);
-        place.fill(name, &items, &mut self.edits);
+        let signed = self.style.signing.as_ref().map(|key| self.signed(key, start, place, name, carrier, id));
+        self.put(place, name, signed.transpose()?.as_deref());
         self.report.tagged(self.mark.tag.provenance);
         Ok(())
     }
 
-    fn tag(&self) -> String {
-        let fence = self.texts.name().filter(|_| self.fences());
-        self.mark.tag.write(fence.as_deref(), self.texts.is_lossy())
+    /// The tag with its signature.
+    fn signed(
+        &self,
+        key: &SigningKey,
+        start: usize,
+        place: Place,
+        name: &str,
+        carrier: Carrier,
+        id: Option<&str>,
+    ) -> Walked<String> {
+        let mut tag = self.mark.tag.write(self.fence_name().as_deref(), self.texts.is_lossy());
+        let mut trial = self.edits.since(start);
+        place.fill(name, &mut trial, |text| self.items(text, place, Some(&tag)));
+        let value = trial.applied(self.text, start..self.reader.at());
+        let signature = sign(key, self.mark.principal, id, carrier, tag.as_bytes(), &value, &self.style.key)?;
+        tag.truncate(tag.len().saturating_sub(1));
+        tag.push_str(&[",\"sig\":\"", &signature, "\"}"].concat());
+        Ok(tag)
     }
 
-    /// What is written beside the tag.
-    fn items(&self, place: Place, tag: &str) -> String {
+    fn fence_name(&self) -> Option<String> {
+        self.texts.name().filter(|_| self.fences())
+    }
+
+    /// Writes a tag, or the one that is unsigned.
+    fn put(&mut self, place: Place, name: &str, tag: Option<&str>) {
+        let mut edits = std::mem::take(&mut self.edits);
+        place.fill(name, &mut edits, |text| self.items(text, place, tag));
+        self.edits = edits;
+    }
+
+    /// Writes a tag, and what stands beside it.
+    fn items(&self, text: &mut String, place: Place, tag: Option<&str>) {
         let (annotated, labelled) = match place {
             Place::Inside { annotated, labelled, .. } => (annotated, labelled),
             Place::Absent(_) | Place::Instead { .. } | Place::Nowhere => (false, false),
         };
         let external = self.mark.tag.provenance == Provenance::External;
-        let mut items = ["\"", self.style.key.as_str(), "\":", tag].concat();
+        ["\"", self.style.key.as_str(), "\":"].iter().for_each(|part| text.push_str(part));
+        match tag {
+            Some(tag) => text.push_str(tag),
+            None => self.mark.tag.write_to(text, self.fence_name().as_deref(), self.texts.is_lossy()),
+        }
         if external && self.style.trust_annotations && !annotated {
-            items.push_str(",\"io.modelcontextprotocol/trust-annotations\":{\"untrusted\":true}");
+            text.push_str(",\"io.modelcontextprotocol/trust-annotations\":{\"untrusted\":true}");
         }
         if external && self.style.ifc && !labelled {
-            items.push_str(",\"ifc\":{\"integrity\":\"untrusted\"}");
+            text.push_str(",\"ifc\":{\"integrity\":\"untrusted\"}");
         }
-        items
     }
 
     /// `data` of an error: where a tag can be written.

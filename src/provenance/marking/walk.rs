@@ -8,7 +8,7 @@ use super::envelope::{Envelope, envelopes, may_resemble};
 use super::meta::{IFC, Place, TRUST_ANNOTATIONS};
 use super::texts::Texts;
 use super::{Asked, Mark, Report, Style, Unmarkable};
-use crate::json::{Cuts, Edits, Kind, Reader, Slot, Text, Value, folds_onto};
+use crate::json::{Cuts, Edits, Kind, Reader, Slot, Text, Value, folds_onto_any};
 use crate::message::EMPTY;
 
 pub(super) type Walked<T = ()> = Result<T, Unmarkable>;
@@ -43,8 +43,11 @@ pub(super) struct Walk<'a> {
     pub(super) texts: Texts,
     pub(super) edits: Edits,
     pub(super) report: Report,
-    /// What is in no place that is known is looked through for what is forged.
-    searches: bool,
+    /// What is in no place that is known is looked through for what is forged. Most messages have nothing there: the
+    /// text is not searched before.
+    searches: Option<bool>,
+    /// What is being read is handed on as it is.
+    verbatim: bool,
     /// It comes from a client, who may claim what it likes, but not in our name.
     pub(super) of_client: bool,
 }
@@ -72,7 +75,6 @@ pub(super) struct Member<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(text: &'a Bytes, style: &'a Style, asked: &'a dyn Asked) -> Walked<Self> {
         let reader = Reader::tolerant(text)?;
-        let searches = may_resemble(text, &[style.key.as_str(), TRUST_ANNOTATIONS, IFC]);
         let (edits, report, mark) = (Edits::new(), Report::default(), asked.sent());
         Ok(Self {
             text,
@@ -83,14 +85,15 @@ impl<'a> Walk<'a> {
             texts: Texts::default(),
             edits,
             report,
-            searches,
+            searches: None,
+            verbatim: false,
             of_client: false,
         })
     }
 
     pub(super) fn of_client(text: &'a Bytes, style: &'a Style) -> Walked<Self> {
         let walk = Self::new(text, style, &Client)?;
-        Ok(Self { searches: true, of_client: true, ..walk })
+        Ok(Self { searches: Some(true), of_client: true, ..walk })
     }
 
     pub(super) fn run(mut self) -> Walked<(Edits, Report)> {
@@ -336,17 +339,22 @@ impl<'a> Walk<'a> {
 
     /// A member that is not known.
     pub(super) fn other(&mut self, name: &str, known: &[&str]) -> Walked {
-        if self.mark.is_content && known.iter().any(|known| folds_onto(name, known)) {
+        if self.mark.is_content && folds_onto_any(name, known) {
             return Err(Unmarkable::AmbiguousKey);
         }
         self.search()
     }
 
+    pub(super) fn searches(&mut self) -> bool {
+        let names = [self.style.key.as_str(), TRUST_ANNOTATIONS, IFC];
+        !self.verbatim && *self.searches.get_or_insert_with(|| may_resemble(self.text, &names))
+    }
+
     /// Reads a value of which nothing is known, looking for what is forged.
     pub(super) fn search(&mut self) -> Walked {
         match self.reader.kind()? {
-            Kind::Array if self.searches => self.each(&mut Self::search),
-            Kind::Object if self.searches => self.members(&mut |walk, member| match is_meta(&member.name) {
+            Kind::Array if self.searches() => self.each(&mut Self::search),
+            Kind::Object if self.searches() => self.members(&mut |walk, member| match is_meta(&member.name) {
                 true => walk.meta().map(drop),
                 false => walk.search(),
             }),
@@ -367,20 +375,16 @@ impl<'a> Walk<'a> {
 
     /// Reads what hosts hand on as it is: nothing in it is taken for a tag.
     pub(super) fn verbatim(&mut self, read: impl FnOnce(&mut Self) -> Walked) -> Walked {
-        let searches = std::mem::replace(&mut self.searches, false);
+        let verbatim = std::mem::replace(&mut self.verbatim, true);
         let result = read(self);
-        self.searches = searches;
+        self.verbatim = verbatim;
         result
-    }
-
-    pub(super) fn searches(&self) -> bool {
-        self.searches
     }
 
     /// Whether a name is that of our tag, or what some reader takes for it.
     fn is_own(&self, name: &str) -> bool {
         let own = self.style.key.as_str();
-        self.searches && (name == own || folds_onto(name, own))
+        !self.verbatim && (name == own || folds_onto_any(name, &[own]))
     }
 
     /// Reads the value of what goes because it is not the other side's to write.
@@ -394,7 +398,7 @@ impl<'a> Walk<'a> {
 
 /// Whether a member is `_meta`, or what some reader takes for it.
 pub(super) fn is_meta(name: &str) -> bool {
-    name == "_meta" || folds_onto(name, "_meta")
+    name == "_meta" || folds_onto_any(name, &["_meta"])
 }
 
 /// What a result has for content.
