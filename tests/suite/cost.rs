@@ -290,3 +290,88 @@ fn of_a_stream_that_is_read_an_event_is_held() {
         assert!(held < HELD, "{frame}: {held}");
     }
 }
+
+#[cfg(feature = "provenance")]
+mod tags {
+    use http::HeaderValue;
+    use tower_toolgate::layer::provenance_tag::ProvenanceTagLayer;
+
+    use super::*;
+
+    const LARGE: usize = 10 << 20;
+
+    /// A call in a revision in which blocks have tags of their own.
+    fn call(tool: &str) -> Request<Full<Bytes>> {
+        let mut request = post_text(tool_call("1", tool, "{}"));
+        request.headers_mut().insert("mcp-protocol-version", HeaderValue::from_static("2025-06-18"));
+        request
+    }
+
+    fn result(blocks: &str) -> Bytes {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{blocks}],"isError":false}}}}"#).into()
+    }
+
+    fn text(length: usize) -> Bytes {
+        let block = |text: &str| result(&format!(r#"{{"type":"text","text":"{text}"}}"#));
+        block(&"a".repeat(length - block("").len()))
+    }
+
+    /// What tags and all that is inside of them allocate while a result is read.
+    fn tagged(frames: Vec<Bytes>) -> AllocationInfo {
+        cost(ProvenanceTagLayer::new().layer(Listing(frames)), call("echo"))
+    }
+
+    /// The same bytes in so many frames, each shared already.
+    fn framed(body: &Bytes, frames: usize) -> Vec<Bytes> {
+        let frames: Vec<_> = body.chunks(body.len().div_ceil(frames)).map(Bytes::copy_from_slice).collect();
+        frames.iter().for_each(|frame| drop(frame.clone()));
+        frames
+    }
+
+    #[test]
+    fn a_tag_costs_few_allocations() {
+        let gate = cost(mcp().layer(Listing(framed(&text(128), 1))), call("echo"));
+        let both = cost(mcp().join(ProvenanceTagLayer::new()).layer(Listing(framed(&text(128), 1))), call("echo"));
+        let added = both.count_total - gate.count_total;
+        println!("{added} allocations, {} bytes", both.bytes_total - gate.bytes_total);
+        assert!(added <= TAG, "{added}");
+    }
+
+    const TAG: u64 = 16;
+
+    #[test]
+    fn a_large_result_is_copied_where_it_comes_in_several_frames() {
+        let body = text(LARGE);
+        for (frames, copies) in [(1, 0), (100, 1)] {
+            let info = tagged(framed(&body, frames));
+            println!("{frames} frames: {info:?}");
+            let rest = usize::try_from(info.bytes_total).unwrap() - copies * body.len();
+            assert!(rest < 32 << 10, "{frames}: {info:?}");
+        }
+    }
+
+    #[test]
+    fn a_tag_and_a_list_are_received_once() {
+        let list = format!(r#"{{"name":"echo","description":"{}"}},{{"name":"hidden"}}"#, "x".repeat(LARGE));
+        let list = Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{list}]}}}}"#));
+        let request = || post_text(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+        let service = || Listing(framed(&list, 100));
+        // Whoever reads several frames copies them together.
+        let copied = |info: AllocationInfo| usize::try_from(info.bytes_total).unwrap() / list.len();
+        assert_eq!(copied(cost(mcp().join(ProvenanceTagLayer::new()).layer(service()), request())), 1);
+        // Both change it: what one of them has written the other reads as one text.
+        let both = mcp().join(ProvenanceTagLayer::new().with_descriptions(true)).layer(service());
+        assert_eq!(copied(cost(both, request())), 2);
+    }
+
+    #[test]
+    fn many_blocks_cost_so_many_times_one() {
+        let blocks = |count: usize| result(&[r#"{"type":"text","text":"a"}"#].repeat(count).join(","));
+        let info = |count: usize| tagged(framed(&blocks(count), 1));
+        let (some, many) = (info(1_000), info(10_000));
+        println!("1,000 blocks: {some:?}\n10,000 blocks: {many:?}");
+        assert!(many.count_total < 11 * some.count_total, "{some:?} {many:?}");
+        // Vectors double.
+        assert!(many.bytes_total < 16 * some.bytes_total, "{some:?} {many:?}");
+    }
+}
