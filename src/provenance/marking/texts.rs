@@ -12,6 +12,22 @@ use crate::provenance::{Fence, FenceMode, RawEdits, RawFenced};
 /// What a message of an error may have in bytes behind a fence: the rest of it goes.
 const MAX_ERROR_BYTES: usize = 4096;
 
+/// How many insertions into one text are made one by one: beyond, a copy of the text costs less.
+const MANY: usize = 32;
+
+/// A text with something inserted at ascending offsets.
+fn inserted(raw: &[u8], insertions: &[(usize, Bytes)]) -> Bytes {
+    let length = raw.len() + insertions.iter().map(|(_, with)| with.len()).sum::<usize>();
+    let (mut text, mut from) = (Vec::with_capacity(length), 0);
+    for (at, with) in insertions {
+        text.extend_from_slice(raw.get(from..*at).unwrap_or_default());
+        text.extend_from_slice(with);
+        from = *at;
+    }
+    text.extend_from_slice(raw.get(from..).unwrap_or_default());
+    text.into()
+}
+
 /// The fence around the texts of one message.
 #[derive(Default)]
 pub(super) struct Texts {
@@ -57,6 +73,7 @@ impl Texts {
         self.fenced += 1;
         self.lossy |= lossy;
         match edits {
+            RawEdits::Insert(edits) if edits.len() > MANY => vec![(0..raw.len(), inserted(raw, &edits))],
             RawEdits::Insert(edits) => edits.into_iter().map(|(at, with)| (at..at, with)).collect(),
             RawEdits::Replace(with) => vec![(0..raw.len(), with)],
         }
