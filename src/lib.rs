@@ -87,6 +87,7 @@
 //! - `provenance`: tags that say where results come from, fences around texts from outside, and the layer that writes both.
 //!   Costs base64, hmac, sha2, getrandom, unicode-normalization.
 //! - `redis`: the memory of sessions that gateways share. Costs redis and tokio.
+//! - `server-trust`: what is declared of each server: the tools that it exposes, and what it may ask for.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
 //! - `full`: all of them.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -113,6 +114,9 @@ pub mod provenance;
 mod response;
 #[cfg(any(feature = "content-trust", feature = "provenance"))]
 mod secret;
+#[cfg(feature = "server-trust")]
+#[cfg_attr(docsrs, doc(cfg(feature = "server-trust")))]
+pub mod server;
 #[cfg(feature = "content-trust")]
 #[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
 pub mod store;

@@ -1,0 +1,88 @@
+//! What a server may ask for.
+
+use std::time::Duration;
+
+use super::entry::ServerEntry;
+use super::level::McpTrustLevel;
+
+/// What a server may ask of the client that called it.
+///
+/// - In a sandbox: nothing.
+/// - Untrusted: the user, with `elicitation_enabled`; the roots, if the entry names any; never the model.
+/// - Trusted: the model and the roots, and the user with `elicitation_enabled`.
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use tower_toolgate::server::{McpTransport, ReachBack, Root, ServerEntry};
+///
+/// let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30))
+///     .with_roots([Root::new("file:///srv")]);
+/// let reach = ReachBack::new(&entry);
+/// assert!(reach.roots() && !reach.sampling());
+/// assert_eq!(reach.elicitation(), None);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReachBack {
+    sampling: bool,
+    elicitation: Option<Duration>,
+    roots: bool,
+}
+
+impl ReachBack {
+    /// Nothing.
+    pub const NONE: Self = Self { sampling: false, elicitation: None, roots: false };
+
+    /// As far as the operator trusts the server.
+    #[must_use]
+    pub fn new(entry: &ServerEntry) -> Self {
+        Self::at(entry, entry.trust_level)
+    }
+
+    /// While the server is trusted no further than this; a level that is higher changes nothing.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tower_toolgate::server::{McpTransport, McpTrustLevel, ReachBack, ServerEntry};
+    ///
+    /// let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30))
+    ///     .with_trust_level(McpTrustLevel::Trusted);
+    /// assert!(ReachBack::at(&entry, McpTrustLevel::Trusted).sampling());
+    /// assert_eq!(ReachBack::at(&entry, McpTrustLevel::Sandboxed), ReachBack::NONE);
+    /// ```
+    #[must_use]
+    pub fn at(entry: &ServerEntry, level: McpTrustLevel) -> Self {
+        let level = level.lower(entry.trust_level);
+        let is_trusted = level == McpTrustLevel::Trusted;
+        if !is_trusted && level != McpTrustLevel::Untrusted {
+            return Self::NONE;
+        }
+        let timeout = Duration::from_secs(entry.elicitation_timeout_secs);
+        Self {
+            sampling: is_trusted,
+            elicitation: entry.elicitation_enabled.then_some(timeout),
+            roots: is_trusted || !entry.roots.is_empty(),
+        }
+    }
+
+    /// Whether it may have the client's model write something.
+    #[must_use]
+    pub fn sampling(&self) -> bool {
+        self.sampling
+    }
+
+    /// Whether it may ask the user, and how long the answer may take.
+    #[must_use]
+    pub fn elicitation(&self) -> Option<Duration> {
+        self.elicitation
+    }
+
+    /// Whether it may be told the roots.
+    #[must_use]
+    pub fn roots(&self) -> bool {
+        self.roots
+    }
+}
