@@ -87,7 +87,8 @@
 //! - `provenance`: tags that say where results come from, fences around texts from outside, and the layer that writes both.
 //!   Costs base64, hmac, sha2, getrandom, unicode-normalization.
 //! - `redis`: the memory of sessions that gateways share. Costs redis and tokio.
-//! - `server-trust`: what is declared of each server: the tools that it exposes, and what it may ask for.
+//! - `server-trust`: what is declared of each server: the tools that it exposes, what it may ask for, and the definitions
+//!   that were approved. Costs ryu-js, sha2.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
 //! - `full`: all of them.
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,9 +1,30 @@
-//! What an operator says of each MCP server, and what follows: which tools are exposed, and what the server may ask for
-//! in return.
+//! What an operator says of each MCP server, and what follows: which tools are exposed, what the server may ask for
+//! in return, and which definitions were approved.
 //!
 //! Everything here is pure: no I/O, nothing asynchronous, no HTTP. A [`ServerEntry`] is what is written down; an
-//! [`Exposure`] says what becomes of a tool, a [`ReachBack`] what the server may ask for, and a [`TrustScore`] how far it
-//! is trusted after what it has done.
+//! [`Exposure`] says what becomes of a tool, a [`ReachBack`] what the server may ask for, a [`TrustScore`] how far it
+//! is trusted after what it has done, and [`Pins`] whether a tool is still the one that was looked at.
+//!
+//! # Example
+//!
+//! ```
+//! use tower_toolgate::server::{Exposure, Pins, ServerEntry, definitions};
+//!
+//! let entry: ServerEntry = serde_json::from_str(
+//!     r#"{"id": "web", "transport": {"http": {"url": "http://127.0.0.1:3001/mcp"}}, "timeout": 30,
+//!         "tool_allowlist": ["search", "open"]}"#,
+//! )?;
+//! let exposure = Exposure::new(&entry)?;
+//! let pins = Pins::new().with_required(["web"]);
+//!
+//! let answer = br#"{"tools":[{"name":"search","inputSchema":{"type":"object"}},{"name":"submit_form"}]}"#;
+//! let found = definitions(answer)?;
+//! let exposed = Vec::from_iter(found.iter().map(|tool| exposure.verdict(tool.name().unwrap_or("")).is_exposed()));
+//! assert_eq!(exposed, [true, false]);
+//! // Nobody has approved either of them.
+//! assert!(pins.check_list(&entry.id, &found).iter().all(|verdict| verdict.is_quarantined()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod build;
 mod collision;
@@ -14,6 +35,7 @@ mod exposure;
 mod level;
 mod lint;
 mod meta;
+mod pin;
 mod reach;
 mod score;
 mod secret;
@@ -29,6 +51,9 @@ pub use self::exposure::{Attestation, Exposure};
 pub use self::level::{McpTrustLevel, UnknownTrustLevel};
 pub use self::lint::{ServerLint, ServerLintKind};
 pub use self::meta::{CapabilityClass, DataSensitivity, FlaggedParameter, ToolSecurityMeta};
+pub use self::pin::{
+    Definition, DefinitionFault, DefinitionHash, ListFault, NoHash, PinError, PinProblem, PinVerdict, Pins, definitions,
+};
 pub use self::reach::ReachBack;
 pub use self::score::TrustScore;
 pub use self::secret::Secret;

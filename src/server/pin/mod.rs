@@ -1,0 +1,18 @@
+//! Definitions of tools that an operator has approved.
+
+mod canonical;
+mod definition;
+mod fault;
+mod file;
+mod hash;
+mod number;
+mod pins;
+
+pub use self::definition::{Definition, definitions};
+pub use self::fault::{DefinitionFault, ListFault};
+pub use self::file::{PinError, PinProblem};
+pub use self::hash::{DefinitionHash, NoHash};
+pub use self::pins::{PinVerdict, Pins};
+
+#[cfg(test)]
+mod tests;
