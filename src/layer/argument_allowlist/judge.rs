@@ -4,7 +4,6 @@ use std::future::Ready;
 use std::sync::Arc;
 
 use http::Method;
-use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::request::Parts;
 
 use super::gate::Gate;
@@ -12,7 +11,7 @@ use crate::answer::{Client, Denial, DenialKind, Subject};
 use crate::http::{Admission, Collected, Lost, admit_grpc};
 use crate::identity::Server;
 use crate::json::Arguments;
-use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Protocol, Step, Work};
+use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Protocol, Step, Work, ask_for_plain};
 use crate::message::{Call, Era, Inspection, Message};
 use crate::observe::Outcome;
 use crate::policy::Decision;
@@ -60,8 +59,7 @@ impl Gate {
             Admission::Read => self.judge_body(&mut head, &collected)?,
         };
         if passage.watch != Watch::Nothing {
-            // What comes back is to be read, not inflated.
-            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            ask_for_plain(&mut head.headers);
         }
         Ok((head, collected, passage))
     }

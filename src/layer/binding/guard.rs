@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue};
 use http::request::Parts;
 
 use super::ids::{BoundIds, SESSION};
@@ -14,7 +14,7 @@ use crate::answer::{Client, Denial, DenialKind};
 use crate::binding::{Binder, BindingFault, BindingKey, UnboundRequest, VerifiedSession};
 use crate::http::{Admission, Collected, Context, Lost, names_in_query};
 use crate::identity::{Principal, Server};
-use crate::layer::exchange::{Admitted, Decided, Front, Guard, OF_THE_BYTES, Passage, Step, Work};
+use crate::layer::exchange::{Admitted, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
 use crate::message::{Era, Inspection, Mirror, TaskPlace, mentions_task};
 use crate::response::{Plan, Stage, Watch};
 
@@ -79,7 +79,7 @@ impl BindingGuard {
         let ids = ids.map_err(|unbound| self.front.refuse(head, DenialKind::Binding(unbound), None))?;
         let streams = head.method == Method::GET;
         if streams {
-            ask_for_plain(head);
+            ask_for_plain(&mut head.headers);
         }
         let plan = self.front.stream_plan(head);
         let passage = Passage::new(head, None, self.front.caller(head, Era::Legacy).client());
@@ -102,7 +102,7 @@ impl BindingGuard {
         let inspection = context.inspection();
         ids.holds_answers = may_bring_tasks(inspection.bytes());
         if ids.holds_answers {
-            ask_for_plain(head);
+            ask_for_plain(&mut head.headers);
         }
         let passage = Passage::new(head, Some(inspection), self.front.caller(head, inspection.era()).client());
         Ok(self.rewrite(passage, Watch::of(inspection), ids, context.plan().cloned()))
@@ -166,20 +166,10 @@ impl BindingGuard {
 
 /// Makes a head fit a body in which ids were replaced.
 fn correct(head: &mut Parts, ids: &BoundIds, length: usize) {
-    if head.headers.contains_key(CONTENT_LENGTH) {
-        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    for name in OF_THE_BYTES {
-        head.headers.remove(name);
-    }
+    measure(&mut head.headers, length);
     if let Some((presented, own)) = ids.replaced(TaskPlace::Params) {
         Mirror::correct_name(&mut head.headers, presented, own);
     }
-}
-
-/// What comes back is to be read, not inflated.
-fn ask_for_plain(head: &mut Parts) {
-    head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 }
 
 /// Whether the answer to a body may name tasks: those that are about tasks say so, and so does who can take one for an

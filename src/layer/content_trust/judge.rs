@@ -7,7 +7,6 @@ use std::task::{Context, Poll, ready};
 use std::time::UNIX_EPOCH;
 
 use http::Method;
-use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::request::Parts;
 use pin_project_lite::pin_project;
 
@@ -19,7 +18,7 @@ use crate::answer::{Client, Denial, DenialKind, Requester, TrustFault};
 use crate::binding::VerifiedSession;
 use crate::http::{self as requests, Admission, Collected, Lost, StreamRuling};
 use crate::identity::{Principal, Server};
-use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Step, Work};
+use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Step, Work, ask_for_plain};
 use crate::message::{Era, Inspection};
 use crate::observe::{Outcome, TrustEventKind};
 use crate::response::{Plan, Stage, Watch};
@@ -174,7 +173,7 @@ impl<T: TaintStore> Trust<T> {
         let ingestion = Ingestion::of_stream(self, head, key, server, ruling);
         head.extensions.insert(StreamRuling(ruling));
         let plan = self.front.stream_plan(head);
-        head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        ask_for_plain(&mut head.headers);
         Ok(passage.with_work(Watch::Shapes, Work::of(Some(Stage::Ingest(Arc::new(ingestion))), plan, self.front.place)))
     }
 
@@ -199,7 +198,7 @@ impl<T: TaintStore> Trust<T> {
         let found = Found::new(inspection, server, assessment.brought, of_server, session);
         let (found, stage) = Ingestion::of_body(self, &head, key, &assessment, found);
         if watch != Watch::Nothing || stage.is_some() {
-            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            ask_for_plain(&mut head.headers);
         }
         requests::Context::keep(&mut head.extensions, found);
         (head, collected, passage.with_work(watch, Work::of(stage, plan, self.front.place)))

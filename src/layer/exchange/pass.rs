@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
-};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TRAILER, TRANSFER_ENCODING, UPGRADE};
 use http::response::Parts;
 use http::{Response, StatusCode};
 use http_body::Body;
 
 use super::front::Front;
 use super::guard::Guard;
+use super::headers::{forget_bytes, is_coded, make_private, measure};
 use super::passage::Passage;
 use crate::answer::{DenialKind, Requester, TrustFault, UpstreamFault};
 use crate::http::{ResponseBody, check_parameter};
@@ -48,15 +46,6 @@ enum Media {
 }
 
 const INVALID: DenialKind = DenialKind::Upstream(UpstreamFault::InvalidAnswer);
-
-/// What says something of the bytes of a body.
-pub(crate) const OF_THE_BYTES: [HeaderName; 5] = [
-    ETAG,
-    HeaderName::from_static("content-digest"),
-    HeaderName::from_static("content-md5"),
-    HeaderName::from_static("digest"),
-    HeaderName::from_static("repr-digest"),
-];
 
 impl Front {
     /// Looks at the head of a response: most are handed on as they are.
@@ -230,7 +219,7 @@ impl Front {
             make_private(&mut head.headers);
         }
         if !bytes.is_empty() && !matches!(&pieces[..], [same] if is_the_very(same, &bytes)) {
-            measure(&mut head.headers, &pieces);
+            measure(&mut head.headers, pieces.iter().map(Bytes::len).sum());
         }
         (markings, Response::from_parts(head, ResponseBody::pieces(pieces, trailers, hold)))
     }
@@ -291,40 +280,5 @@ impl Media {
             "text/event-stream" => Self::Events,
             _ => Self::Other,
         }
-    }
-}
-
-/// Gives a head the length of what is left of its body.
-fn measure(headers: &mut HeaderMap, pieces: &[Bytes]) {
-    forget_bytes(headers);
-    if headers.contains_key(CONTENT_LENGTH) {
-        let length = pieces.iter().map(Bytes::len).sum::<usize>();
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    }
-}
-
-fn is_coded(headers: &HeaderMap) -> bool {
-    let plain = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
-    !headers.get_all(CONTENT_ENCODING).iter().all(plain)
-}
-
-/// What this caller may see is for no other one (RFC 9111, section 5.2.2).
-fn make_private(headers: &mut HeaderMap) {
-    let values: Vec<_> = headers.get_all(CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok()).collect();
-    let directives = || values.iter().flat_map(|value| value.split(',')).map(str::trim);
-    let shares = |directive: &str| {
-        let name = directive.split('=').next().unwrap_or_default().trim_end();
-        ["public", "s-maxage"].iter().any(|shared| name.eq_ignore_ascii_case(shared))
-    };
-    if directives().any(shares) {
-        let kept: Vec<_> = directives().filter(|directive| !shares(directive)).chain(["private"]).collect();
-        let value = HeaderValue::from_str(&kept.join(", ")).unwrap_or(HeaderValue::from_static("private"));
-        headers.insert(CACHE_CONTROL, value);
-    }
-}
-
-fn forget_bytes(headers: &mut HeaderMap) {
-    for name in OF_THE_BYTES {
-        headers.remove(name);
     }
 }

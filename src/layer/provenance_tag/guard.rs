@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use http::request::Parts;
 
 use super::tagger::Tagger;
@@ -13,7 +12,7 @@ use super::tagging::Tagging;
 use crate::answer::{Client, Denial, DenialKind};
 use crate::http::{Admission, Collected, Context, Lost};
 use crate::identity::Principal;
-use crate::layer::exchange::{Admitted, Decided, Front, Guard, OF_THE_BYTES, Passage, Step, Work};
+use crate::layer::exchange::{Admitted, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
 use crate::message::{Era, Fault, Inspection, Revision};
 use crate::provenance::strip;
 use crate::response::{Plan, Stage, Watch};
@@ -71,7 +70,7 @@ impl Tagger {
     fn prepare_body(self: &Arc<Self>, head: &mut Parts, collected: &mut Collected) -> Result<Passage, Denial> {
         let mut context = self.front.read(head, collected)?;
         if let Some(bytes) = self.stripped(head, &context)? {
-            correct(head, bytes.len());
+            measure(&mut head.headers, bytes.len());
             context = self.front.reread(&context, head, &bytes)?;
             collected.bytes = bytes;
         }
@@ -101,8 +100,7 @@ impl Tagger {
         plan: Option<Arc<Plan>>,
     ) -> Passage {
         if tagging.is_mcp {
-            // What comes back is to be read, not inflated.
-            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            ask_for_plain(&mut head.headers);
         }
         passage.with_work(watch, Work::of(Some(Stage::Rewrite(Arc::new(tagging))), plan, self.front.place))
     }
@@ -142,14 +140,4 @@ fn tags_parts(head: &Parts, inspection: Option<&Inspection>) -> bool {
     let named = head.headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     let modern = inspection.is_some_and(|inspection| inspection.era() == Era::Modern);
     modern || named.is_some_and(|version| Revision::parse(version) > Revision::V2025_03_26)
-}
-
-/// Makes a head fit a body from which something has gone.
-fn correct(head: &mut Parts, length: usize) {
-    if head.headers.contains_key(CONTENT_LENGTH) {
-        head.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    for name in OF_THE_BYTES {
-        head.headers.remove(name);
-    }
 }
