@@ -54,25 +54,6 @@ impl Edits {
         other.edits.into_iter().for_each(|Edit { range, with }| self.replace(range, with));
     }
 
-    /// The changes from an offset on.
-    pub(crate) fn since(&self, start: usize) -> Self {
-        let first = self.edits.partition_point(|edit| edit.range.start < start);
-        Self { edits: self.edits.get(first..).unwrap_or_default().to_vec() }
-    }
-
-    /// What a range of a text becomes. No change crosses its borders.
-    pub(crate) fn applied(&self, text: &[u8], range: Range<usize>) -> Vec<u8> {
-        let (mut out, mut at) = (Vec::with_capacity(range.len()), range.start);
-        let within = |edit: &&Edit| range.start <= edit.range.start && edit.range.end <= range.end;
-        for edit in self.edits.iter().filter(within) {
-            out.extend_from_slice(text.get(at..edit.range.start).unwrap_or_default());
-            out.extend_from_slice(&edit.with);
-            at = edit.range.end;
-        }
-        out.extend_from_slice(text.get(at..range.end).unwrap_or_default());
-        out
-    }
-
     /// The length that a text of some length has once it is changed.
     #[cfg(test)]
     pub(crate) fn len_of(&self, text_len: usize) -> usize {

@@ -21,7 +21,7 @@ pub use self::labels::{
 pub(crate) use self::marking::{Asked, Mark, Report, Style, mark, strip};
 pub use self::marking::{FenceNeeded, MediaPolicy, StructuredContent};
 pub use self::name::{InvalidMetaKey, MetaKey};
-pub(crate) use self::sign::{Carrier, sign};
+pub(crate) use self::sign::Seal;
 pub use self::sign::{SigningKey, TagFault, TagVerifier, VerifiedTag};
 pub(crate) use self::tag::Tag;
 pub use crate::secret::WeakKey;

@@ -23,21 +23,14 @@ pub(crate) struct Tag<'a> {
 }
 
 impl Tag<'_> {
-    /// The tag as JSON, with the names of the fence around the texts, if there is one.
-    pub(crate) fn write(&self, fence: Option<&str>, lossy: bool) -> String {
-        let mut text = String::with_capacity(192);
-        self.write_to(&mut text, fence, lossy);
-        text
-    }
-
-    /// The same behind what is there.
+    /// Writes the tag as JSON, with the name of the fence around the texts, if there is one.
     pub(crate) fn write_to(&self, text: &mut String, fence: Option<&str>, lossy: bool) {
         text.push_str("{\"v\":1");
         member(text, "origin", self.provenance.as_str());
         member(text, "class", self.class);
         member(text, "rule", self.rule);
         for (name, value) in [("server", self.server), ("tool", self.tool.as_deref()), ("fence", fence)] {
-            if let Some(value) = value.filter(|value| value.len() <= MAX_NAME_BYTES) {
+            if let Some(value) = value.filter(|value| is_short(value)) {
                 member(text, name, value);
             }
         }
@@ -50,6 +43,12 @@ impl Tag<'_> {
         }
         text.push('}');
     }
+}
+
+/// Whether a name is short enough for a tag, also when what has to be is escaped.
+fn is_short(name: &str) -> bool {
+    let escaped = name.bytes().filter(|byte| matches!(byte, 0..0x20 | b'"' | b'\\')).count();
+    name.len() + 5 * escaped <= MAX_NAME_BYTES
 }
 
 /// Adds a member that is a string.

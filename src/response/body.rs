@@ -93,7 +93,10 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => this.splitter.push(data),
-                    Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+                    Err(mut frame) => {
+                        frame.trailers_mut().into_iter().for_each(|trailers| this.stages.rewrites.trailers(trailers));
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
                 },
             }
         }

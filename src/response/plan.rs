@@ -94,10 +94,11 @@ impl Stages {
     /// A message as it may be handed on.
     pub(crate) fn apply(&self, watch: Watch, message: &Bytes, mut of: Origin<'_>) -> Result<Vec<Bytes>, Unreadable> {
         let pieces = self.rewrites.apply(message, &mut of)?;
-        if self.lists.is_empty() {
-            return Ok(coalesce(pieces));
-        }
-        watch.apply(&join(pieces), &self.lists, matches!(of, Origin::Stream))
+        let pieces = match self.lists.is_empty() {
+            true => coalesce(pieces),
+            false => watch.apply(&join(pieces), &self.lists, matches!(of, Origin::Stream))?,
+        };
+        Ok(self.rewrites.seal(pieces))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::response::Parts;
 
 use super::lists::Unreadable;
@@ -19,6 +20,19 @@ pub(crate) trait Rewrite: Send + Sync {
 
     /// What changes in a message.
     fn edits(&self, message: &Bytes, of: &mut Origin<'_>) -> Result<Edits, Unreadable>;
+
+    /// Changes trailers.
+    fn trailers(&self, _trailers: &mut HeaderMap) {}
+
+    /// Whether something is added to messages that nobody changes any more.
+    fn seals(&self) -> bool {
+        false
+    }
+
+    /// What is added.
+    fn seal(&self, _message: &Bytes) -> Edits {
+        Edits::new()
+    }
 
     /// Changes the head of a stream of events, before any of them is there.
     fn stream(&self, _head: &mut Parts) {}
@@ -64,6 +78,19 @@ impl Rewrites {
 
     pub(crate) fn stream(&self, head: &mut Parts) {
         self.0.iter().rev().for_each(|rewrite| rewrite.stream(head));
+    }
+
+    pub(crate) fn trailers(&self, trailers: &mut HeaderMap) {
+        self.0.iter().rev().for_each(|rewrite| rewrite.trailers(trailers));
+    }
+
+    /// The same pieces with what is added last.
+    pub(crate) fn seal(&self, mut pieces: Vec<Bytes>) -> Vec<Bytes> {
+        for rewrite in self.0.iter().rev().filter(|rewrite| rewrite.seals()) {
+            let whole = join(pieces);
+            pieces = rewrite.seal(&whole).pieces(&whole);
+        }
+        pieces
     }
 
     /// The message as it is handed on, in pieces: the very same where nothing changes.

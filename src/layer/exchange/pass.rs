@@ -7,6 +7,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, TR
 use http::response::Parts;
 use http::{Response, StatusCode};
 use http_body::Body;
+use memchr::memchr2;
 
 use super::front::Front;
 use super::guard::Guard;
@@ -45,6 +46,8 @@ enum Media {
     Other,
 }
 
+/// The bytes that a body may have of which nothing is said.
+const MAX_WORD: usize = 64;
 const INVALID: DenialKind = DenialKind::Upstream(UpstreamFault::InvalidAnswer);
 
 impl Front {
@@ -94,14 +97,16 @@ impl Front {
         let front = guard.front();
         // Some clients take the stream that they ask for for one of events, whatever it says of itself.
         let page = !response.status().is_success() || !passage.requester.is_streamable();
+        // Whatever succeeds may be taken for what was asked for.
+        let marks = response.status().is_success() && stages.rewrites.are_exact();
         match media {
-            Media::Absent | Media::Other if passage.watch == Watch::Shapes && page => {
+            Media::Absent | Media::Other if passage.watch == Watch::Shapes && page && !marks => {
                 Passed::Done(response.map(ResponseBody::inner))
             }
             Media::Events | Media::Json if is_coded(response.headers()) => front.refuse_passed(response, passage),
             Media::Events => Passed::Done(Self::events(guard, response, passage, stages)),
-            // What is not said to be anything may be nothing, and must be.
-            Media::Absent => front.gather(response, 0, media, stages),
+            // What is not said to be anything may be nothing, or a word, and must be.
+            Media::Absent => front.gather(response, MAX_WORD, media, stages),
             Media::Json => front.gather(response, front.max_list_bytes, media, stages),
             Media::Other => front.refuse_passed(response, passage),
         }
@@ -203,12 +208,15 @@ impl Front {
     ) -> (Markings, Response<ResponseBody<R>>) {
         let Waiting { mut head, media, stages } = waiting;
         let refused = |head, kind| (Markings::none(), self.refuse_answer(head, passage, kind));
-        let Gathered { bytes, trailers, hold } = match gathered {
+        let Gathered { bytes, mut trailers, hold } = match gathered {
             Ok(gathered) => gathered,
             Err(missing) => return refused(head, missing.into()),
         };
+        trailers.iter_mut().for_each(|trailers| stages.rewrites.trailers(trailers));
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
+            // The transport of 2024-11-05 says so to a message that it answers elsewhere.
+            Media::Absent if head.status == StatusCode::ACCEPTED && !has_bracket(&bytes) => Ok(vec![bytes.clone()]),
             Media::Json => stages.apply(passage.watch, &bytes, Origin::Answer(&mut head)),
             _ if !stages.are_exact() => Ok(vec![bytes.clone()]),
             Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
@@ -255,6 +263,11 @@ impl Front {
         head.extensions.extend(of_answer.extensions);
         Response::from_parts(head, ResponseBody::answer(body))
     }
+}
+
+/// Whether a message may be in a text.
+fn has_bracket(text: &[u8]) -> bool {
+    memchr2(b'{', b'[', text).is_some()
 }
 
 impl Media {

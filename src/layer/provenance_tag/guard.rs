@@ -8,14 +8,15 @@ use http::Method;
 use http::request::Parts;
 
 use super::tagger::Tagger;
-use super::tagging::Tagging;
+use super::tagging::{Session, Tagging, Task};
 use crate::answer::{Client, Denial, DenialKind};
 use crate::http::{Admission, Collected, Context, Lost};
 use crate::identity::Principal;
 use crate::layer::exchange::{Admitted, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
 use crate::message::{Era, Fault, Inspection, Revision};
-use crate::provenance::strip;
+use crate::provenance::{Seal, strip};
 use crate::response::{Plan, Stage, Watch};
+use crate::trust::Rulings;
 
 /// Where a client may have written what is not its to write cannot be told.
 const INVALID: DenialKind = DenialKind::Message(Fault::FoldedKey);
@@ -46,8 +47,15 @@ impl Tagger {
     fn prepare(self: &Arc<Self>, mut head: Parts, received: Result<Collected, Lost>, admission: Admission) -> Decided {
         let mut collected = received.map_err(|lost| self.front.lost(&head, lost, admission))?;
         head.headers.remove(&self.header);
+        if let Some(trailers) = &mut collected.trailers {
+            trailers.remove(&self.header);
+        }
         let passage = match admission {
-            Admission::Preflight => Passage::new(&head, None, Client::default()),
+            Admission::Preflight => {
+                let passage = Passage::new(&head, None, Client::default());
+                let tagging = self.tagging(&head, None, Task::Clean);
+                self.see_to(&mut head, passage, Watch::Nothing, tagging, None)
+            }
             Admission::Bodiless => {
                 self.front.check_bodiless(&head, &collected)?;
                 self.prepare_stream(&mut head)
@@ -59,12 +67,13 @@ impl Tagger {
 
     fn prepare_stream(self: &Arc<Self>, head: &mut Parts) -> Passage {
         let passage = Passage::new(head, None, Client::of(head, Era::Legacy));
-        if head.method != Method::GET {
-            return passage;
-        }
         let plan = self.front.stream_plan(head);
-        let tagging = self.tagging(head, None);
-        self.see_to(head, passage, Watch::Shapes, tagging, plan)
+        let (watch, task) = match head.method {
+            Method::GET => (Watch::Shapes, self.task()),
+            _ => (Watch::Nothing, Task::Clean),
+        };
+        let tagging = self.tagging(head, None, task);
+        self.see_to(head, passage, watch, tagging, plan)
     }
 
     fn prepare_body(self: &Arc<Self>, head: &mut Parts, collected: &mut Collected) -> Result<Passage, Denial> {
@@ -76,7 +85,7 @@ impl Tagger {
         }
         let inspection = context.inspection();
         let passage = Passage::new(head, Some(inspection), Client::of(head, inspection.era()));
-        let (watch, tagging) = (self.front.watch(inspection), self.tagging(head, Some(inspection)));
+        let (watch, tagging) = (self.front.watch(inspection), self.tagging(head, Some(inspection), self.task()));
         Ok(self.see_to(head, passage, watch, tagging, context.plan().cloned()))
     }
 
@@ -99,26 +108,36 @@ impl Tagger {
         tagging: Tagging,
         plan: Option<Arc<Plan>>,
     ) -> Passage {
-        if tagging.is_mcp {
+        if tagging.task == Task::Mark {
             ask_for_plain(&mut head.headers);
         }
         passage.with_work(watch, Work::of(Some(Stage::Rewrite(Arc::new(tagging))), plan, self.front.place))
     }
 
-    fn tagging(self: &Arc<Self>, head: &Parts, inspection: Option<&Inspection>) -> Tagging {
-        let signs = self.style.signing.is_some();
+    /// What is done with what comes back. Other dialects have no place for a tag.
+    fn task(&self) -> Task {
+        if self.front.is_mcp() { Task::Mark } else { Task::Tell }
+    }
+
+    fn tagging(self: &Arc<Self>, head: &Parts, inspection: Option<&Inspection>, task: Task) -> Tagging {
         let origins = inspection.map(|inspection| self.origins(head, inspection)).unwrap_or_default();
         Tagging {
             inspection: inspection.cloned(),
             unasked: self.origin_beside(head, &origins),
+            others: self.origin_of_others(head),
             origins,
             server: self.front.server_of(head).cloned(),
-            principal: head.extensions.get::<Principal>().filter(|_| signs).cloned(),
-            session: session(head),
+            seal: self.seal(head),
+            session: session(head).map(|tainted| Session::new(tainted, Rulings::of(&head.extensions))),
             tags_parts: tags_parts(head, inspection),
-            is_mcp: self.front.is_mcp(),
+            task,
             tagger: Arc::clone(self),
         }
+    }
+
+    fn seal(&self, head: &Parts) -> Option<Seal> {
+        let (key, name) = (self.signing.clone()?, self.style.key.clone());
+        Some(Seal { key, name, principal: head.extensions.get::<Principal>().cloned() })
     }
 }
 

@@ -70,7 +70,7 @@ impl ProvenanceTagLayer {
 
     /// Signs the tags of results, errors and notifications, for a [verifier](crate::provenance::TagVerifier) further on.
     pub fn with_signing_key(self, key: SigningKey) -> Self {
-        self.set_style(|style| style.signing = Some(key))
+        self.set(|tagger| tagger.signing = Some(key))
     }
 
     /// Puts fences around texts from outside, and sets what becomes of `structuredContent` then.

@@ -15,7 +15,12 @@
 //! 4. the server itself: a claim in the message (`trust-annotations`, `ifc`, `openWorldHint`), or one that has not the form
 //!    of a claim.
 //!
-//! If nobody says anything it is external. What a gate of this crate refuses further in is internal.
+//! If nobody says anything it is external; so is what a task has come to, and an answer on a stream that nobody asked a
+//! question for, unless 2. or 3. vouch for it: which tool has made it is not remembered. What a gate of this crate refuses
+//! further in is internal.
+//!
+//! What marks the session is external. The converse does not hold: errors and lists of the protocol's own, what 2. and 3.
+//! say, and tags that were forged badly, mark no session.
 //!
 //! # When a request passes
 //!
@@ -40,7 +45,7 @@
 //! 3. The tag is written: into the `_meta` of a result, of the result within a task, and of each block of content and
 //!    resource, where the revision has one (from 2025-06-18 on, by `MCP-Protocol-Version`); into the `_meta` of the `params`
 //!    of what the server sends by itself; into the `data` of an error, unless something else than an object stands there.
-//! 4. The header says `internal` or `external` for an answer in JSON. A stream is said to be external if it is bound to
+//! 4. Our header goes from heads and trailers, whatever was asked. It says `internal` or `external` for an answer in JSON. A stream is said to be external if it is bound to
 //!    be; of another one nothing is said, for an event may still make a claim. The same value is a
 //!    [`Provenance`](crate::provenance::Provenance) in the response's extensions.
 //!
@@ -63,8 +68,11 @@
 //! | `server`, `tool` | as the route and the request name them, if that is known |
 //! | `fence` | the [mode](crate::provenance::FenceMode) and the nonce |
 //! | `lossy` | a text cannot be had back byte for byte from behind its fence |
-//! | `session_tainted` | whether the session has received content from outside, if a layer remembers |
-//! | `sig` | with a [key](ProvenanceTagLayer::with_signing_key): see [`TagVerifier`](crate::provenance::TagVerifier) |
+//! | `session_tainted` | whether the session has received content from outside, this included, if a layer remembers |
+//! | `sig` | with a [key](ProvenanceTagLayer::with_signing_key), in the outermost tag of a message: see [`TagVerifier`](crate::provenance::TagVerifier) |
+//!
+//! Signatures are made last, when all joined layers have changed what they change. What a layer that is merely stacked
+//! outside changes later does not verify.
 //!
 //! # Fences
 //!

@@ -32,7 +32,7 @@ impl Origin {
     }
 
     /// Of two, the one from outside.
-    fn join(self, other: Self) -> Self {
+    pub(super) fn join(self, other: Self) -> Self {
         let worse = if self.provenance.is_external() { self } else { other };
         Self { is_content: self.is_content || other.is_content, ..worse }
     }
@@ -76,6 +76,12 @@ impl Tagger {
         Origins::of(inspection.messages().map(|message| self.origin_of_message(head, &message, rulings)))
     }
 
+    /// Of answers that were not asked for here: nobody knows to which tool they belong.
+    pub(super) fn origin_of_others(&self, head: &Parts) -> Origin {
+        let foreign = Rulings::of(&head.extensions).server.filter(|ruling| ruling.pollutes());
+        self.origin(head, &Call::Plumbing { method: head.method.as_str().into() }, foreign)
+    }
+
     /// Of what comes beside the answers: it may be about anything that was asked.
     pub(super) fn origin_beside(&self, head: &Parts, origins: &Origins) -> Origin {
         let method = Call::Plumbing { method: head.method.as_str().into() };
@@ -85,7 +91,12 @@ impl Tagger {
 
     fn origin_of_message(&self, head: &Parts, message: &Message<'_>, rulings: Rulings) -> Origin {
         let origins = message.calls().map(|call| {
-            let ruling = if matches!(call, Call::Plumbing { .. }) { rulings.server } else { rulings.calls };
+            let ruling = match call {
+                Call::Plumbing { .. } => rulings.server,
+                // Nobody remembers which tool has made it: only what is foreign anyway is known.
+                Call::Task { .. } => rulings.calls.filter(|ruling| ruling.pollutes()),
+                _ => rulings.calls.or(rulings.server),
+            };
             let is_content = self.is_content(message, &call);
             Origin { is_content, ..self.origin(head, &call, ruling) }
         });

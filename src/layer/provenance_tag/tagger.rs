@@ -9,13 +9,14 @@ use http::request::Parts;
 use crate::layer::exchange::Front;
 use crate::message::Call;
 use crate::observe::OnTag;
-use crate::provenance::{Provenance, Style, ToolLabels};
+use crate::provenance::{Provenance, SigningKey, Style, ToolLabels};
 
 #[derive(Clone)]
 pub(crate) struct Tagger {
     pub(super) front: Front,
     pub(super) style: Style,
     pub(super) header: HeaderName,
+    pub(super) signing: Option<SigningKey>,
     pub(super) labels: Option<Arc<ToolLabels>>,
     pub(super) derive: Option<Arc<dyn DeriveProvenance>>,
     pub(super) observer: Option<Arc<dyn OnTag>>,
@@ -27,6 +28,7 @@ impl Tagger {
             front: Front::default(),
             style: Style::default(),
             header: HeaderName::from_static("x-toolgate-provenance"),
+            signing: None,
             labels: None,
             derive: None,
             observer: None,

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::Unmarkable;
 use super::walk::{Member, Walk, Walked};
 use crate::json::{Cuts, Edits, Kind, Slot, Value, folds_onto};
-use crate::provenance::{Carrier, Provenance, SigningKey, sign};
+use crate::provenance::Provenance;
 
 /// The key of the trust annotations, an experimental extension of MCP.
 pub(super) const TRUST_ANNOTATIONS: &str = "io.modelcontextprotocol/trust-annotations";
@@ -55,7 +55,9 @@ enum Reserved {
     Annotations,
     Ifc,
     None,
-    /// Ours, or what some reader takes for a name that counts.
+    /// What some reader takes for a claim.
+    Folded,
+    /// Ours, or what some reader takes for it.
     Forged,
 }
 
@@ -98,6 +100,11 @@ impl Walk<'_> {
                     walk.report.malformed += usize::from(!is_object);
                     false
                 }
+                Reserved::Folded => {
+                    walk.reader.value()?;
+                    walk.report.malformed += 1;
+                    false
+                }
                 Reserved::None => {
                     each(walk, member)?;
                     true
@@ -125,9 +132,8 @@ impl Walk<'_> {
             name if self.of_client && name != own && !folds_onto(name, own) => Reserved::None,
             TRUST_ANNOTATIONS => Reserved::Annotations,
             IFC => Reserved::Ifc,
-            name if name == own || [own, TRUST_ANNOTATIONS, IFC].iter().any(|known| folds_onto(name, known)) => {
-                Reserved::Forged
-            }
+            name if name == own || folds_onto(name, own) => Reserved::Forged,
+            name if [TRUST_ANNOTATIONS, IFC].iter().any(|known| folds_onto(name, known)) => Reserved::Folded,
             _ => Reserved::None,
         }
     }
@@ -153,6 +159,9 @@ impl Walk<'_> {
                 "untrusted" | "sensitive" => value.is_some_and(|value| value.raw(walk.text) == b"true"),
                 _ => !claims,
             };
+            // What denies nothing and goes was a claim that cannot be told.
+            let denies = value.is_some_and(|value| value.raw(walk.text) == b"false");
+            walk.report.malformed += usize::from(!stays && !denies);
             says |= stays && member.name == "untrusted";
             walk.keep_or_cut(stays, member, cuts);
             Ok(())
@@ -182,6 +191,7 @@ impl Walk<'_> {
                 ("integrity", _) => false,
                 _ => !claims,
             };
+            walk.report.malformed += usize::from(!stays && text.as_deref() != Some("trusted"));
             says |= stays && member.name == "integrity";
             walk.keep_or_cut(stays, member, cuts);
             Ok(())
@@ -192,23 +202,26 @@ impl Walk<'_> {
         Ok(Some(()))
     }
 
-    /// Writes the tag of a result that starts at an offset and has just been read.
-    pub(super) fn write_result(&mut self, start: usize, place: Place, id: Option<&str>) -> Walked {
-        self.write(start, place, "_meta", Carrier::Result, id)
+    /// Writes the tag of a result that has just been read.
+    pub(super) fn write_result(&mut self, _start: usize, place: Place, _id: Option<&str>) -> Walked {
+        self.write(place, "_meta");
+        Ok(())
     }
 
-    pub(super) fn write_error(&mut self, start: usize, place: Place, id: Option<&str>) -> Walked {
-        self.write(start, place, "data", Carrier::Error, id)
+    pub(super) fn write_error(&mut self, _start: usize, place: Place, _id: Option<&str>) -> Walked {
+        self.write(place, "data");
+        Ok(())
     }
 
-    pub(super) fn write_params(&mut self, start: usize, place: Place) -> Walked {
-        self.write(start, place, "_meta", Carrier::Params, None)
+    pub(super) fn write_params(&mut self, _start: usize, place: Place) -> Walked {
+        self.write(place, "_meta");
+        Ok(())
     }
 
-    /// The tag of a part, which is not signed.
+    /// The tag of a part.
     pub(super) fn write_part(&mut self, place: Place) {
         if self.tags_parts() {
-            self.put(place, "_meta", None);
+            self.put(place, "_meta");
         }
     }
 
@@ -216,7 +229,7 @@ impl Walk<'_> {
     pub(super) fn part_items(&self, place: Place) -> Option<String> {
         self.tags_parts().then(|| {
             let mut items = String::new();
-            self.items(&mut items, place, None);
+            self.items(&mut items, place);
             items
         })
     }
@@ -225,59 +238,32 @@ impl Walk<'_> {
         self.mark.is_content && self.mark.tags_parts
     }
 
-    fn write(&mut self, start: usize, place: Place, name: &str, carrier: Carrier, id: Option<&str>) -> Walked {
-        if !self.mark.is_content {
-            return Ok(());
+    fn write(&mut self, place: Place, name: &str) {
+        if self.mark.is_content {
+            self.put(place, name);
+            self.report.tagged(self.mark.tag.provenance);
         }
-        let signed = self.style.signing.as_ref().map(|key| self.signed(key, start, place, name, carrier, id));
-        self.put(place, name, signed.transpose()?.as_deref());
-        self.report.tagged(self.mark.tag.provenance);
-        Ok(())
-    }
-
-    /// The tag with its signature.
-    fn signed(
-        &self,
-        key: &SigningKey,
-        start: usize,
-        place: Place,
-        name: &str,
-        carrier: Carrier,
-        id: Option<&str>,
-    ) -> Walked<String> {
-        let mut tag = self.mark.tag.write(self.fence_name().as_deref(), self.texts.is_lossy());
-        let mut trial = self.edits.since(start);
-        place.fill(name, &mut trial, |text| self.items(text, place, Some(&tag)));
-        let value = trial.applied(self.text, start..self.reader.at());
-        let signature = sign(key, self.mark.principal, id, carrier, tag.as_bytes(), &value, &self.style.key)?;
-        tag.truncate(tag.len().saturating_sub(1));
-        tag.push_str(&[",\"sig\":\"", &signature, "\"}"].concat());
-        Ok(tag)
     }
 
     fn fence_name(&self) -> Option<String> {
         self.texts.name().filter(|_| self.fences())
     }
 
-    /// Writes a tag, or the one that is unsigned.
-    fn put(&mut self, place: Place, name: &str, tag: Option<&str>) {
+    fn put(&mut self, place: Place, name: &str) {
         let mut edits = std::mem::take(&mut self.edits);
-        place.fill(name, &mut edits, |text| self.items(text, place, tag));
+        place.fill(name, &mut edits, |text| self.items(text, place));
         self.edits = edits;
     }
 
     /// Writes a tag, and what stands beside it.
-    fn items(&self, text: &mut String, place: Place, tag: Option<&str>) {
+    fn items(&self, text: &mut String, place: Place) {
         let (annotated, labelled) = match place {
             Place::Inside { annotated, labelled, .. } => (annotated, labelled),
             Place::Absent(_) | Place::Instead { .. } | Place::Nowhere => (false, false),
         };
         let external = self.mark.tag.provenance == Provenance::External;
         ["\"", self.style.key.as_str(), "\":"].iter().for_each(|part| text.push_str(part));
-        match tag {
-            Some(tag) => text.push_str(tag),
-            None => self.mark.tag.write_to(text, self.fence_name().as_deref(), self.texts.is_lossy()),
-        }
+        self.mark.tag.write_to(text, self.fence_name().as_deref(), self.texts.is_lossy());
         if external && self.style.trust_annotations && !annotated {
             text.push_str(",\"io.modelcontextprotocol/trust-annotations\":{\"untrusted\":true}");
         }

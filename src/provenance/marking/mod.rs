@@ -20,7 +20,6 @@ pub(crate) use self::report::Report;
 pub(crate) use self::style::Style;
 pub use self::style::{FenceNeeded, MediaPolicy, StructuredContent};
 use super::{Provenance, Tag};
-use crate::identity::Principal;
 use crate::json::Edits;
 
 /// What is known of the other side of an exchange.
@@ -40,8 +39,6 @@ pub(crate) struct Mark<'a> {
     pub(crate) is_content: bool,
     /// Blocks have a `_meta` in the revision that is spoken.
     pub(crate) tags_parts: bool,
-    /// Whom a signature is for.
-    pub(crate) principal: Option<&'a Principal>,
 }
 
 impl Mark<'_> {
@@ -57,7 +54,6 @@ impl Mark<'_> {
         },
         is_content: false,
         tags_parts: false,
-        principal: None,
     };
 
     fn is_external(&self) -> bool {

@@ -9,7 +9,7 @@ pub(crate) struct Report {
     pub(crate) provenance: Option<Provenance>,
     /// Tags and claims that came from the server and went.
     pub(crate) stripped: usize,
-    /// Of these, tags that are no objects.
+    /// Of these, tags that are no objects, and claims that have not the form of one.
     pub(crate) malformed: usize,
     /// Texts that were fenced.
     pub(crate) fenced: usize,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use super::super::{FenceId, FenceMode, MetaKey, SigningKey};
+use super::super::{FenceId, FenceMode, MetaKey};
 
 /// What becomes of `structuredContent` from outside.
 ///
@@ -54,7 +54,6 @@ pub(crate) struct Style {
     pub(crate) descriptions: bool,
     /// The schemes of links that stay, in lower case; without, all do.
     pub(crate) link_schemes: Option<Box<[Box<str>]>>,
-    pub(crate) signing: Option<SigningKey>,
 }
 
 impl Default for Style {
@@ -69,7 +68,6 @@ impl Default for Style {
             media: MediaPolicy::Pass,
             descriptions: false,
             link_schemes: None,
-            signing: None,
         }
     }
 }

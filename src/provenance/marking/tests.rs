@@ -28,7 +28,7 @@ impl Asked for Side {
     fn sent(&self) -> Mark<'_> {
         let tag =
             Tag { provenance: self.provenance, class: "c", rule: "r", server: None, tool: None, session_tainted: None };
-        Mark { tag, is_content: self.is_content, tags_parts: self.tags_parts, principal: None }
+        Mark { tag, is_content: self.is_content, tags_parts: self.tags_parts }
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod digest;
 mod key;
+mod seal;
 mod verify;
 
 use base64::Engine;
@@ -19,6 +20,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac;
 
 pub use self::key::SigningKey;
+pub(crate) use self::seal::Seal;
 pub use self::verify::{TagFault, TagVerifier, VerifiedTag};
 use super::MetaKey;
 use crate::identity::Principal;
@@ -33,7 +35,7 @@ const SIG: &str = "sig";
 
 /// Which part of a message has the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carrier {
+enum Carrier {
     /// In its `data`.
     Error,
     /// In its `_meta`.
@@ -46,7 +48,7 @@ impl Carrier {
     const ALL: [Self; 3] = [Self::Error, Self::Params, Self::Result];
 
     /// The name of the part in its message.
-    pub(crate) const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Params => "params",
@@ -55,7 +57,7 @@ impl Carrier {
     }
 
     /// The member of the part that has the tag.
-    pub(crate) const fn member(self) -> &'static str {
+    const fn member(self) -> &'static str {
         match self {
             Self::Error => "data",
             Self::Params | Self::Result => "_meta",
@@ -69,7 +71,7 @@ impl Carrier {
 /// # Errors
 ///
 /// Tag or value cannot be read exactly.
-pub(crate) fn sign(
+fn sign(
     key: &SigningKey,
     principal: Option<&Principal>,
     id: Option<&str>,

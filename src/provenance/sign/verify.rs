@@ -92,14 +92,14 @@ impl TagVerifier {
 
 /// What matters of a message.
 #[derive(Default)]
-struct Envelope<'a> {
-    id: Option<&'a str>,
+pub(super) struct Envelope<'a> {
+    pub(super) id: Option<&'a str>,
     method: bool,
     carried: Option<(Carrier, &'a [u8])>,
 }
 
 impl<'a> Envelope<'a> {
-    fn read(message: &'a [u8]) -> Result<Self, TagFault> {
+    pub(super) fn read(message: &'a [u8]) -> Result<Self, TagFault> {
         let mut envelope = Self::default();
         let mut reader = Reader::tolerant(message)?;
         reader.open_object()?;
@@ -125,7 +125,7 @@ impl<'a> Envelope<'a> {
     }
 
     /// What carries the tag, if anything does.
-    fn carried(&self) -> Result<(Carrier, &'a [u8]), TagFault> {
+    pub(super) fn carried(&self) -> Result<(Carrier, &'a [u8]), TagFault> {
         let (carrier, value) = self.carried.ok_or(TagFault::Missing)?;
         // A reader may go by the method, another one by the result.
         if self.method == (carrier == Carrier::Params) { Ok((carrier, value)) } else { Err(TagFault::Unreadable) }
@@ -153,7 +153,7 @@ fn read_id(message: &[u8], value: Value) -> Result<&str, TagFault> {
 }
 
 /// What stands at a path of names in an object.
-fn find<'a>(text: &'a [u8], path: &[&str]) -> Result<Option<&'a [u8]>, json::Error> {
+pub(super) fn find<'a>(text: &'a [u8], path: &[&str]) -> Result<Option<&'a [u8]>, json::Error> {
     let Some((outer, inner)) = path.split_first() else { return Ok(Some(text)) };
     let mut reader = Reader::tolerant(text)?;
     if reader.kind()? != Kind::Object {
