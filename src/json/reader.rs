@@ -129,6 +129,25 @@ impl<'a, const TOLERANT: bool> Reader<'a, TOLERANT> {
         Ok(Some(key))
     }
 
+    /// Enters the object that comes next, as where it is skipped; its members are read with
+    /// [`Reader::key_unjudged`].
+    #[cfg(feature = "provenance")]
+    pub(crate) fn open_unjudged(&mut self) -> Result<()> {
+        self.open(b'{', 0)
+    }
+
+    /// The same as [`Reader::key`], of an object in which names may repeat.
+    #[cfg(feature = "provenance")]
+    pub(crate) fn key_unjudged(&mut self) -> Result<Option<Text>> {
+        self.next_key(false)
+    }
+
+    /// A reader of what comes next, for what has to be known ahead. It judges no names of what is open.
+    #[cfg(feature = "provenance")]
+    pub(crate) fn ahead(&self) -> Self {
+        Self { keys: Keys::default(), ..*self }
+    }
+
     /// Whether the innermost array has another element, which comes next; it has ended otherwise.
     #[inline]
     pub(crate) fn element(&mut self) -> Result<bool> {

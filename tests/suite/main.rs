@@ -51,6 +51,8 @@ mod observe;
 #[cfg(all(feature = "content-trust", feature = "provenance"))]
 mod provenance;
 #[cfg(all(feature = "content-trust", feature = "provenance"))]
+mod provenance_attacks;
+#[cfg(all(feature = "content-trust", feature = "provenance"))]
 mod provenance_carriers;
 #[cfg(all(feature = "content-trust", feature = "provenance"))]
 mod provenance_fences;

@@ -1,10 +1,11 @@
 //! Characters that are written as entities or escapes within a text.
 
+use super::sieve::Sieve;
 use super::skip::next_candidate;
 use super::units::Units;
 
 /// Names of entities, the longer before what they begin with. Letters of either case are read.
-const NAMES: [(&str, char); 16] = [
+const NAMES: [(&str, char); 31] = [
     ("amp;", '&'),
     ("amp", '&'),
     ("lt;", '<'),
@@ -21,6 +22,21 @@ const NAMES: [(&str, char); 16] = [
     ("percnt;", '%'),
     ("lowbar;", '_'),
     ("nbsp;", ' '),
+    ("lessless;", '≪'),
+    ("ll;", '≪'),
+    ("ndash;", '-'),
+    ("mdash;", '-'),
+    ("dash;", '-'),
+    ("hyphen;", '-'),
+    ("minus;", '-'),
+    ("shy;", '-'),
+    ("zwnj;", ' '),
+    ("zwj;", ' '),
+    ("zerowidthspace;", ' '),
+    ("newline;", ' '),
+    ("tab;", ' '),
+    ("ensp;", ' '),
+    ("emsp;", ' '),
 ];
 
 /// Reads characters, entities and escapes decoded to any depth.
@@ -43,7 +59,8 @@ impl<U: Units> Cursor<U> {
     /// Skips what no look-alike begins with.
     #[inline]
     pub(super) fn skip(&mut self) {
-        self.at = next_candidate(self.units.bytes(), self.at);
+        let sieve = Sieve { bytes: self.units.bytes(), escaped: U::ESCAPED };
+        self.at = next_candidate(sieve.bytes, self.at, |lead| sieve.passes(lead));
     }
 
     /// The next character. What begins no entity or escape stands for itself.
@@ -94,9 +111,18 @@ impl<U: Units> Cursor<U> {
         let (next, _) = self.units.unit(self.at)?;
         match next {
             '#' => self.attempt(Self::numbered),
-            'A'..='Z' | 'a'..='z' => NAMES.iter().find(|(name, _)| self.take(name)).map(|(_, named)| *named),
+            'A'..='Z' | 'a'..='z' => {
+                let named = NAMES.iter().find(|(name, _)| self.take(name)).map(|(_, named)| *named);
+                named.or_else(|| self.attempt(Self::mathematical))
+            }
             _ => None,
         }
+    }
+
+    /// A letter in a hand of mathematics, such as `&Escr;`.
+    fn mathematical(&mut self) -> Option<char> {
+        let letter = self.read()?;
+        ["scr;", "fr;", "opf;"].iter().any(|hand| self.take(hand)).then_some(letter)
     }
 
     fn numbered(&mut self) -> Option<char> {

@@ -8,11 +8,13 @@ use super::escapes::Cursor;
 use super::fold::{Symbol, fold};
 use super::units::{Raw, Units};
 
-/// The words of markers: dashes and slashes are fill. The first two need two brackets, the last one a square one.
-const WORDS: [&[u8]; 6] = [b"ext", b"endext", b"externalcontent", b"externaldata", b"tooloutput", b"tooloutput::"];
-const TWO_ANGLES: u8 = 0b00_0011;
-const ANGLE: u8 = 0b01_1100;
-const SQUARE: u8 = 0b10_0000;
+/// The words of markers: dashes and slashes are fill. The first two need two brackets, the last but one a square one.
+/// An end is one behind a single bracket, too.
+const WORDS: [&[u8]; 7] =
+    [b"ext", b"endext", b"externalcontent", b"externaldata", b"tooloutput", b"tooloutput::", b"endext"];
+const TWO_ANGLES: u8 = 0b000_0011;
+const ANGLE: u8 = 0b101_1100;
+const SQUARE: u8 = 0b010_0000;
 
 /// Reads symbols, and knows what they may become.
 #[derive(Debug, Default)]
@@ -90,6 +92,16 @@ impl<U: Units> LookAlikes<U> {
         Self { cursor: Cursor::new(units), matcher: Matcher::default(), found: 0 }
     }
 
+    /// Reads the next character: what it completes, and nothing behind the last one.
+    #[inline]
+    pub(super) fn read(&mut self) -> Option<Option<usize>> {
+        let character = self.cursor.decoded()?;
+        // One character that looks like two brackets begins two look-alikes, and is escaped once.
+        let found = self.feed(character).filter(|found| *found > self.found);
+        self.found = found.unwrap_or(self.found);
+        Some(found)
+    }
+
     #[inline]
     fn feed(&mut self, character: char) -> Option<usize> {
         let (matcher, end) = (&mut self.matcher, self.cursor.at());
@@ -107,10 +119,7 @@ impl<U: Units> Iterator for LookAlikes<U> {
             if self.matcher.is_idle() {
                 self.cursor.skip();
             }
-            let character = self.cursor.decoded()?;
-            // One character that looks like two brackets begins two look-alikes, and is escaped once.
-            if let Some(found) = self.feed(character).filter(|found| *found > self.found) {
-                self.found = found;
+            if let Some(found) = self.read()? {
                 return Some(found);
             }
         }

@@ -10,7 +10,13 @@
 //! folds onto the beginning of one gets a `·` behind its first bracket. What is written in other letters, in entities, or
 //! with anything invisible or any `·` between its characters folds onto it too, so that an escaped look-alike is itself
 //! a look-alike: it gets one `·` more when it is fenced again, and loses one when a fence is taken off.
+//!
+//! Not every spelling that a model might take for a marker is known: not one with tags of HTML or quotes between its
+//! letters, and not one in the tag characters of Unicode (U+E0020 to U+E007E), which nobody sees. The nonce is what tells
+//! markers apart.
 
+mod bits;
+mod copying;
 mod draw;
 mod error;
 mod escapes;
@@ -18,9 +24,12 @@ mod fold;
 mod id;
 mod look_alike;
 mod mode;
+mod occurs;
 mod open;
+mod sieve;
 mod skip;
 mod units;
+mod words;
 mod wrap;
 
 pub use self::error::{FenceError, InvalidFenceId, NotFenced};

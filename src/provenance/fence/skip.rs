@@ -1,65 +1,55 @@
 //! The inner loop over text in which nothing looks like a marker.
 
-/// Long enough to be worth vectors, short enough that one candidate does not cost much.
-const BLOCK: usize = 64;
-/// How much is read byte by byte first: in JSON the next backslash is near.
-const SHORT: usize = 16;
+use super::bits::{BLOCK, SEEN, flagged, flagged3, from_bit};
 
-/// Whether a candidate can begin with a byte.
-#[inline(always)]
-const fn leads(byte: u8) -> bool {
-    matches!(byte, b'<' | b'[' | b'&' | b'\\' | b'%' | 0xC2 | 0xCB | 0xE1 | 0xE2 | 0xE3 | 0xEF | 0xF0)
-}
-
-/// The offset of the next character that could begin a look-alike, or the length.
+/// The offset of the next character that could begin a look-alike, or the length. `passes` says where to go on behind
+/// one that begins none after all.
 #[inline]
-pub(super) fn next_candidate(bytes: &[u8], from: usize) -> usize {
+pub(super) fn next_candidate(bytes: &[u8], from: usize, passes: impl Fn(usize) -> Option<usize>) -> usize {
     let mut at = from;
-    loop {
-        if let Some(found) = first_in(bytes, at, at.saturating_add(SHORT)) {
-            return found;
-        }
-        at = plain_blocks(bytes, at.saturating_add(SHORT));
-        match first_in(bytes, at, at.saturating_add(BLOCK)) {
-            Some(found) => return found,
-            None if at.saturating_add(BLOCK) >= bytes.len() => return bytes.len(),
-            None => at = at.saturating_add(BLOCK),
-        }
-    }
-}
-
-#[inline]
-fn first_in(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    let part = bytes.get(from..to.min(bytes.len()))?;
-    let found = |(at, lead): (usize, &u8)| {
-        // Few bytes lead a candidate; only what does is looked at further.
-        leads(*lead) && begins(*lead, behind(bytes, from + at, 1), behind(bytes, from + at, 2))
-    };
-    part.iter().enumerate().position(found).map(|at| from + at)
-}
-
-fn behind(bytes: &[u8], at: usize, distance: usize) -> u8 {
-    bytes.get(at + distance).copied().unwrap_or_default()
-}
-
-/// Skips whole blocks without a candidate. The fold has no exit, so that it is vectorised.
-fn plain_blocks(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    let block = |at: usize| bytes.get(at..)?.first_chunk::<BLOCK>();
-    while let (Some(first), Some(second), Some(third)) = (block(at), block(at + 1), block(at + 2)) {
-        let triples = first.iter().zip(second).zip(third);
-        if triples.fold(false, |found, ((a, b), c)| found | begins(*a, *b, *c)) {
-            break;
-        }
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let (start, mut leads) = (at, leads(block));
         at += BLOCK;
+        while leads != 0 {
+            let lead = start + leads.trailing_zeros() as usize;
+            let Some(behind) = passes(lead) else { return lead };
+            leads &= from_bit(behind - start);
+            at = at.max(behind);
+        }
     }
-    at
+    in_rest(bytes, at, passes)
+}
+
+/// As [`next_candidate`], for what is shorter than a block.
+fn in_rest(bytes: &[u8], from: usize, passes: impl Fn(usize) -> Option<usize>) -> usize {
+    let mut at = from;
+    while let Some(first) = bytes.get(at) {
+        let behind = |distance: usize| bytes.get(at + distance).copied().unwrap_or_default();
+        at = if begins(*first, behind(1), behind(2)) {
+            let Some(behind) = passes(at) else { return at };
+            behind
+        } else {
+            at + 1
+        };
+    }
+    bytes.len()
+}
+
+/// The bytes of a block that begin a character that could be a bracket, as bits.
+#[inline]
+fn leads(block: &[u8; SEEN]) -> u64 {
+    let wide = block.iter().take(BLOCK).fold(0, |all, byte| all | *byte) >= 0x80;
+    if wide { flagged3(block, begins) } else { flagged(block, begins_ascii) }
+}
+
+#[inline(always)]
+const fn begins_ascii(byte: u8) -> bool {
+    (byte == b'<') | (byte == b'[') | (byte == b'&') | (byte == b'\\') | (byte == b'%')
 }
 
 /// Whether a character of these bytes could be a bracket. Some that are none pass, for the sake of few comparisons.
 #[inline(always)]
-const fn begins(first: u8, second: u8, third: u8) -> bool {
-    let ascii = (first == b'<') | (first == b'[') | (first == b'&') | (first == b'\\') | (first == b'%');
+pub(super) const fn begins(first: u8, second: u8, third: u8) -> bool {
     let two = ((first == 0xC2) & (second == 0xAB)) | (first == 0xCB);
     let letters = (first == 0xE1) & ((second == 0x90) | (second == 0x9A));
     let symbols = (first == 0xE2) & ((second != 0x80) | (third == 0xB9));
@@ -67,5 +57,5 @@ const fn begins(first: u8, second: u8, third: u8) -> bool {
     let wide = (second == 0xBC) & ((third == 0x9C) | (third == 0xBB));
     let forms = (first == 0xEF) & ((second == 0xB8) | (second == 0xB9) | wide);
     let four = (first == 0xF0) & ((second == 0x9D) | ((second == 0x9F) & ((third == 0x84) | (third == 0x89))));
-    ascii | two | letters | symbols | cjk | forms | four
+    begins_ascii(first) | two | letters | symbols | cjk | forms | four
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::fold::{Symbol, fold};
 use super::look_alike::LookAlikes;
-use super::units::{Plain, Units};
+use super::units::{Plain, Raw, Units, text_of};
 use super::*;
 
 /// A fence with a known nonce.
@@ -279,11 +279,47 @@ fn pv_42_a_nonce_that_occurs_is_drawn_again() {
         });
         assert_eq!((fence.unwrap().nonce(), drawn), ("cdcdcdcdcdcdcdcdcdcdcdcd", 3));
     }
-    assert!(draw::occurs_in_raw(hidden.as_bytes(), NONCE));
-    assert!(!draw::occurs(hidden.as_bytes(), NONCE));
+    assert!(occurs::occurs_in_raw(hidden.as_bytes(), NONCE));
+    assert!(!occurs::occurs(hidden.as_bytes(), NONCE));
     assert!(Fence::new(FenceMode::Delimit, []).unwrap().nonce().len() * 4 >= 96);
     let broken = Fence::draw(FenceMode::Base64, [], &mut |_| Err(getrandom::Error::UNSUPPORTED));
     assert_eq!(broken.unwrap_err(), FenceError::Randomness);
+}
+
+#[test]
+fn a_nonce_is_found_wherever_its_digits_stand() {
+    for nonce in [
+        "12a34b567c89d01e23f45a67",
+        "a00b00c00d00e00f00a00b00",
+        "000000a000000b000000c000",
+        "123456789012345678901234",
+        "abcdefabcdefabcdefabcd12",
+        "a1b2c3d4e5f6a1b2c3d4e5f6",
+    ] {
+        for around in ["", "0", "00", "000", "12", "a", "ab", "f0", "x", "12a34", "  ", "é"] {
+            let hidden = format!(r"{}\u00{:02X}{}", &nonce[..7], nonce.as_bytes()[7], &nonce[8..]);
+            for text in [nonce, &nonce.to_uppercase()] {
+                assert!(occurs::occurs(format!("{around}{text}{around}").as_bytes(), nonce), "{around} {nonce}");
+                assert!(occurs::occurs_in_raw(format!(r"\u003c{around}{text}").as_bytes(), nonce));
+                assert!(!occurs::occurs(&text.as_bytes()[1..], nonce));
+                assert!(!occurs::occurs(format!("{around}{}x{}", &text[..9], &text[9..]).as_bytes(), nonce));
+            }
+            assert!(occurs::occurs_in_raw(format!(r"{around}{hidden}\\").as_bytes(), nonce));
+            assert!(!occurs::occurs_in_raw(format!(r"{around}{}\u0039\u003c", &nonce[..23]).as_bytes(), nonce));
+        }
+    }
+}
+
+#[test]
+fn a_mark_is_taken_by_a_character_and_not_by_a_backslash_before_letters() {
+    let but = |free: u32| ('\u{e000}'..='\u{f8ff}').filter(|mark| u32::from(*mark) != free).collect::<String>();
+    let drawn = |raw: &str| Fence::for_raw(FenceMode::Datamark, [raw.as_bytes()]).map(|fence| fence.wrap(0, ""));
+    for free in [0xE000, 0xE03F, 0xE040, 0xF000, 0xF8FF] {
+        let named = format!("mark=U+{free:04X}>>");
+        assert!(drawn(&but(free)).unwrap().contains(&named));
+        assert!(drawn(&format!(r"{}\\\\u{free:04x}", but(free))).unwrap().contains(&named));
+        assert_eq!(drawn(&format!(r"{}\\\u{free:04X}", but(free))), Err(FenceError::NoMark));
+    }
 }
 
 #[test]
@@ -347,6 +383,8 @@ fn what_no_fence_has_made_is_refused() {
 struct Counted<'a>(Plain<'a>, Cell<usize>);
 
 impl Units for &Counted<'_> {
+    const ESCAPED: bool = false;
+
     fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
@@ -450,12 +488,99 @@ fn what_looks_like_a_bracket_is_never_skipped() {
         if bracket {
             for before in [0, 1, 15, 16, 17, 63, 64, 79, 80, 200] {
                 let text = format!("{}{character}{}", "a".repeat(before), "b".repeat(100));
-                assert_eq!(skip::next_candidate(text.as_bytes(), 0), before, "{character:?}");
+                assert_eq!(skip::next_candidate(text.as_bytes(), 0, |_| None), before, "{character:?}");
             }
         }
     }
-    assert_eq!(skip::next_candidate(b"", 0), 0);
-    assert_eq!(skip::next_candidate("a".repeat(500).as_bytes(), 3), 500);
+    assert_eq!(skip::next_candidate(b"", 0, |_| None), 0);
+    assert_eq!(skip::next_candidate("a".repeat(500).as_bytes(), 3, |_| None), 500);
+}
+
+/// The look-alikes of a text of which nothing is skipped.
+fn read_through<U: Units>(units: U) -> Vec<usize> {
+    let mut look_alikes = LookAlikes::new(units);
+    std::iter::from_fn(|| look_alikes.read()).flatten().collect()
+}
+
+fn assert_nothing_is_missed(text: &str) {
+    assert_eq!(LookAlikes::new(Plain(text)).collect::<Vec<_>>(), read_through(Plain(text)), "{text:?}");
+    let raw = serde_json::to_string(text).unwrap();
+    for raw in [text, &raw[1..raw.len() - 1]] {
+        let raw = Raw(raw.as_bytes());
+        assert_eq!(LookAlikes::new(raw).collect::<Vec<_>>(), read_through(raw), "{raw:?}");
+    }
+}
+
+#[test]
+fn every_way_to_write_a_character_is_read_or_passes_for_a_reason() {
+    for code in 0..=0x2FF_u32 {
+        for lead in [
+            format!("%{code:02x}"),
+            format!("%{code:02X}"),
+            format!("%u{code:04x}"),
+            format!("&#{code};"),
+            format!("&#x{code:x}"),
+            format!(r"\u{code:04x}"),
+            format!(r"\u{code:04X}"),
+            format!(r"\\u{code:04x}"),
+            format!(r"\x{code:02x}"),
+            format!("&amp;#{code};"),
+            char::from_u32(code).unwrap().to_string(),
+        ] {
+            for behind in
+                ["external-data", "<ext", "&lt;ext", "lt;tool-output", "[ext", "3cexternal-data", "amp;lt;<ext"]
+            {
+                assert_nothing_is_missed(&format!("{lead}{behind}"));
+                assert_nothing_is_missed(&format!("<{lead}{behind}"));
+            }
+        }
+    }
+}
+
+/// What markers are written with, as texts of JSON may hold it.
+fn crumbs() -> impl Strategy<Value = String> {
+    let escapes = r#"\ % u U x \u003c \u0026 \u005c \u0025 u005b u002f \u0065 \u00ab \u2039 {3c} \" n \\ \/ \n"#;
+    let entities = "& # ; lt lt; am amp amp; #60; #x3c sol; nbsp; laquo; lsqb; bsol; percnt; 3c 5b 26 25 ab";
+    let plain = "< < [ / - e x t o 0 ext end EXT ternal-content ternaldata ool_output ool_output:: « ＜ · é 中 。 [[";
+    let mut parts: Vec<&str> = [escapes, entities, plain].into_iter().flat_map(|parts| parts.split(' ')).collect();
+    parts.extend([
+        " ",
+        "\n",
+        "         ",
+        "a long run of text in which nothing at all could be taken for a marker's beginning. ",
+    ]);
+    let part = prop::sample::select(parts);
+    prop::collection::vec(part, 0..32).prop_map(|parts| parts.concat())
+}
+
+/// The offsets of words, character by character.
+fn words_by_character<U: Units>(units: U) -> Vec<usize> {
+    let (mut at, mut behind_space, mut offsets) = (0, false, Vec::new());
+    while let Some((character, end)) = units.unit(at) {
+        if behind_space && !character.is_whitespace() {
+            offsets.push(at);
+        }
+        (at, behind_space) = (end, character.is_whitespace());
+    }
+    offsets
+}
+
+fn words_of<U: Units>(units: U) -> Vec<usize> {
+    let mut offsets = Vec::new();
+    words::words(units, |at| offsets.push(at));
+    offsets
+}
+
+#[test]
+fn every_white_space_is_one_wherever_it_stands() {
+    for character in ('\0'..=char::MAX).filter(|character| character.is_whitespace()) {
+        for before in [0, 1, 61, 62, 63, 64, 65, 127] {
+            let text = format!("{}{character}{}", "a".repeat(before), "b".repeat(70));
+            assert_eq!(words_of(Plain(&text)), [before + character.len_utf8()], "{character:?}");
+            let raw = text.replace(character, &format!(r"\u{:04x}", u32::from(character)));
+            assert_eq!(words_of(Raw(raw.as_bytes())), [before + 6], "{character:?}");
+        }
+    }
 }
 
 fn bodies() -> impl Strategy<Value = String> {
@@ -549,6 +674,16 @@ proptest! {
             let raw = &raw[1..raw.len() - 1];
             let text = parsed(&wrapped_raw(&fence, raw));
             prop_assert_eq!(text, fence.wrap(0, &body));
+        }
+    }
+
+    #[test]
+    fn what_is_skipped_is_what_would_be_read_in_vain(body in crumbs(), other in bodies()) {
+        for text in [&body, &other] {
+            assert_nothing_is_missed(text);
+            prop_assert_eq!(words_of(Plain(text)), words_by_character(Plain(text)));
+            prop_assert_eq!(words_of(Raw(text.as_bytes())), words_by_character(Raw(text.as_bytes())));
+            prop_assert_eq!(text_of(text.as_bytes()), units::unit_by_unit(text.as_bytes()));
         }
     }
 

@@ -1,13 +1,37 @@
 //! The characters of a text, as it stands or as the contents of a JSON string.
 
+use memchr::memmem;
+
+use super::bits::each_flagged;
+use super::copying::Copying;
 use crate::json::unescaped;
 
 /// A text whose characters stand at known offsets.
 pub(super) trait Units: Copy {
+    /// Escapes of JSON stand for characters.
+    const ESCAPED: bool;
+
     fn bytes(&self) -> &[u8];
 
     /// The character at an offset, and the offset behind it. Half a surrogate pair is U+FFFD.
     fn unit(&self, at: usize) -> Option<(char, usize)>;
+
+    /// Every character of the private-use area of the Basic Multilingual Plane, and others beside it.
+    fn each_private(&self, mut each: impl FnMut(char)) {
+        for at in memchr::memchr2_iter(0xEE, 0xEF, self.bytes()) {
+            each(self.unit(at).map_or(char::REPLACEMENT_CHARACTER, |(character, _)| character));
+        }
+        if !Self::ESCAPED {
+            return;
+        }
+        for at in memmem::find_iter(self.bytes(), r"\u") {
+            // An even number of backslashes are characters, and this is one more.
+            let before = self.bytes().get(..at).unwrap_or_default();
+            if before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0 {
+                each(self.unit(at).map_or(char::REPLACEMENT_CHARACTER, |(character, _)| character));
+            }
+        }
+    }
 }
 
 /// A text as it stands.
@@ -15,6 +39,8 @@ pub(super) trait Units: Copy {
 pub(super) struct Plain<'a>(pub(super) &'a str);
 
 impl Units for Plain<'_> {
+    const ESCAPED: bool = false;
+
     fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
@@ -30,6 +56,8 @@ impl Units for Plain<'_> {
 pub(super) struct Raw<'a>(pub(super) &'a [u8]);
 
 impl Units for Raw<'_> {
+    const ESCAPED: bool = true;
+
     fn bytes(&self) -> &[u8] {
         self.0
     }
@@ -46,6 +74,23 @@ impl Units for Raw<'_> {
 
 /// A text as Unicode, and whether half a surrogate pair became U+FFFD.
 pub(super) fn text_of(raw: &[u8]) -> (String, bool) {
+    let mut lossy = false;
+    let mut copy = Copying::of(raw, Vec::new(), 0);
+    each_flagged(
+        raw,
+        |byte| byte == b'\\',
+        |at| {
+            let (character, end) = unescaped(raw, at);
+            lossy |= character.is_none();
+            copy.replace(at..end, character.unwrap_or(char::REPLACEMENT_CHARACTER).into());
+            end
+        },
+    );
+    // What is no JSON may be no text either.
+    String::from_utf8(copy.end("")).map_or_else(|_| unit_by_unit(raw), |text| (text, lossy))
+}
+
+pub(super) fn unit_by_unit(raw: &[u8]) -> (String, bool) {
     let mut text = String::with_capacity(raw.len());
     let (mut at, mut lossy) = (0, false);
     while let Some((character, end)) = Raw(raw).unit(at) {
@@ -54,16 +99,6 @@ pub(super) fn text_of(raw: &[u8]) -> (String, bool) {
         at = end;
     }
     (text, lossy)
-}
-
-/// All characters of a text, each with the offset behind it.
-pub(super) fn all<U: Units>(units: U) -> impl Iterator<Item = (char, usize)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let unit = units.unit(at)?;
-        at = unit.1;
-        Some(unit)
-    })
 }
 
 /// Decodes UTF-8. What is none is U+FFFD byte by byte, so that no offset is ever lost.

@@ -6,10 +6,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
+use super::copying::{Copying, Inserted};
 use super::draw::{self, Source};
 use super::look_alike::LookAlikes;
-use super::units::{Plain, Raw, Units, all, text_of};
+use super::occurs::{occurs, occurs_in_raw};
+use super::units::{Plain, Raw, Units, text_of};
+use super::words::words;
 use super::{FenceError, FenceId, FenceMode, STUFFING};
+
+/// How many insertions into one text are made one by one.
+const MANY: usize = 32;
 
 /// A fence for the blocks of one result.
 ///
@@ -68,13 +74,13 @@ impl Fence {
         source: Source<'_>,
     ) -> Result<Self, FenceError> {
         let bodies: Vec<Plain<'a>> = bodies.into_iter().map(Plain).collect();
-        Self::of(mode, &bodies, draw::occurs, source)
+        Self::of(mode, &bodies, occurs, source)
     }
 
     /// As [`new`](Self::new), for what stands between the quotes of JSON strings.
     pub(crate) fn for_raw<'a>(mode: FenceMode, bodies: impl IntoIterator<Item = &'a [u8]>) -> Result<Self, FenceError> {
         let bodies: Vec<Raw<'a>> = bodies.into_iter().map(Raw).collect();
-        Self::of(mode, &bodies, draw::occurs_in_raw, &mut getrandom::fill)
+        Self::of(mode, &bodies, occurs_in_raw, &mut getrandom::fill)
     }
 
     fn of<U: Units>(
@@ -123,59 +129,84 @@ impl Fence {
     /// Fences a block of the result: one of the bodies that the fence was drawn for.
     #[must_use]
     pub fn wrap(&self, index: usize, body: &str) -> String {
-        match self.mode {
-            FenceMode::Off => body.into(),
+        let text = match self.mode {
+            FenceMode::Off => return body.into(),
+            FenceMode::Delimit => return self.delimited(index, body),
+            FenceMode::Datamark => self.escaped(index, Plain(body), "\n"),
             FenceMode::Base64 => self.encoded(index, body, "\n"),
-            FenceMode::Delimit | FenceMode::Datamark => {
-                let mut text = self.header(index, "\n");
-                text.reserve(body.len() + 64);
-                let mut from = 0;
-                for (at, inserted) in self.insertions(Plain(body)) {
-                    text.push_str(body.get(from..at).unwrap_or_default());
-                    text.push(inserted);
-                    from = at;
-                }
-                text.push_str(body.get(from..).unwrap_or_default());
-                text + &self.footer("\n")
-            }
+        };
+        // Characters stand between characters.
+        String::from_utf8(text).unwrap_or_default()
+    }
+
+    /// What is inserted is little: runs of characters stay characters.
+    fn delimited(&self, index: usize, body: &str) -> String {
+        let (mut text, mut from) = (self.header(index, "\n"), 0);
+        text.reserve(body.len() + 64);
+        for at in LookAlikes::new(Plain(body)) {
+            text.push_str(body.get(from..at).unwrap_or_default());
+            text.push(STUFFING);
+            from = at;
         }
+        text.push_str(body.get(from..).unwrap_or_default());
+        text + &self.footer("\n")
     }
 
     /// As [`wrap`](Self::wrap), for what stands between the quotes of a JSON string.
     pub(crate) fn wrap_raw(&self, index: usize, raw: &[u8]) -> RawFenced {
-        match self.mode {
-            FenceMode::Off => RawFenced { edits: RawEdits::Insert(Vec::new()), lossy: false },
+        let (edits, lossy) = match self.mode {
+            FenceMode::Off => (RawEdits::Insert(Vec::new()), false),
             FenceMode::Base64 => {
                 let (body, lossy) = text_of(raw);
-                RawFenced { edits: RawEdits::Replace(self.encoded(index, &body, r"\n").into()), lossy }
+                (RawEdits::Replace(self.encoded(index, &body, r"\n").into()), lossy)
             }
-            FenceMode::Delimit | FenceMode::Datamark => {
-                let (stuffing, mark) = (bytes_of(STUFFING), self.mark.map(bytes_of).unwrap_or_default());
-                let bytes = |inserted| if inserted == STUFFING { stuffing.clone() } else { mark.clone() };
-                let within = self.insertions(Raw(raw)).into_iter().map(|(at, inserted)| (at, bytes(inserted)));
-                let header = (0, self.header(index, r"\n").into());
-                let footer = (raw.len(), self.footer(r"\n").into());
-                let edits = std::iter::once(header).chain(within).chain([footer]).collect();
-                RawFenced { edits: RawEdits::Insert(edits), lossy: false }
-            }
-        }
+            FenceMode::Datamark => (RawEdits::Replace(self.escaped(index, Raw(raw), r"\n").into()), false),
+            FenceMode::Delimit => (self.insertions(index, raw), false),
+        };
+        RawFenced { edits, lossy }
     }
 
-    /// What is inserted into a body, in ascending order.
-    fn insertions<U: Units>(&self, body: U) -> Vec<(usize, char)> {
-        let mut insertions: Vec<(usize, char)> = LookAlikes::new(body).map(|at| (at, STUFFING)).collect();
-        if let Some(mark) = self.mark {
-            insertions.extend(words(body).map(|at| (at, mark)));
-            // Two runs in order: merged, not sorted anew.
-            insertions.sort_by_key(|(at, _)| *at);
+    /// What is inserted into the contents of a JSON string. Much is not: a copy costs less.
+    fn insertions(&self, index: usize, raw: &[u8]) -> RawEdits {
+        let stuffing = Bytes::from(STUFFING.to_string());
+        let mut edits = vec![(0, self.header(index, r"\n").into())];
+        let mut look_alikes = LookAlikes::new(Raw(raw));
+        edits.extend(look_alikes.by_ref().take(MANY).map(|at| (at, stuffing.clone())));
+        if look_alikes.next().is_some() {
+            return RawEdits::Replace(self.escaped(index, Raw(raw), r"\n").into());
         }
-        insertions
+        edits.push((raw.len(), self.footer(r"\n").into()));
+        RawEdits::Insert(edits)
     }
 
-    fn encoded(&self, index: usize, body: &str, newline: &str) -> String {
-        let mut text = self.header(index, newline);
-        STANDARD.encode_string(body, &mut text);
-        text + &self.footer(newline)
+    fn escaped<U: Units>(&self, index: usize, body: U, newline: &str) -> Vec<u8> {
+        let marks = if self.mark.is_some() { body.bytes().len() / 2 } else { 0 };
+        let mut copy = Copying::of(body.bytes(), self.header(index, newline).into(), marks);
+        let (mut look_alikes, stuffing) = (LookAlikes::new(body), STUFFING.into());
+        let mut found = look_alikes.next();
+        if let Some(mark) = self.mark.map(Inserted::from) {
+            words(body, |at| {
+                while let Some(before) = found.filter(|found| *found <= at) {
+                    copy.insert(before, stuffing);
+                    found = look_alikes.next();
+                }
+                copy.insert(at, mark);
+            });
+        }
+        found.into_iter().chain(look_alikes).for_each(|at| copy.insert(at, stuffing));
+        copy.end(&self.footer(newline))
+    }
+
+    fn encoded(&self, index: usize, body: &str, newline: &str) -> Vec<u8> {
+        let (mut text, footer) = (self.header(index, newline).into_bytes(), self.footer(newline));
+        let start = text.len();
+        let length = base64::encoded_len(body.len(), true).unwrap_or_default();
+        text.reserve(length + footer.len());
+        text.resize(start + length, 0);
+        // There is room for it.
+        let _ = STANDARD.encode_slice(body, text.get_mut(start..).unwrap_or_default());
+        text.extend_from_slice(footer.as_bytes());
+        text
     }
 
     fn header(&self, index: usize, newline: &str) -> String {
@@ -199,18 +230,4 @@ impl Fence {
     fn footer(&self, newline: &str) -> String {
         format!("{newline}<<END-EXT {}>>", self.nonce)
     }
-}
-
-fn bytes_of(character: char) -> Bytes {
-    character.to_string().into()
-}
-
-/// The offsets of words that follow white space.
-fn words<U: Units>(body: U) -> impl Iterator<Item = usize> {
-    let mut before = (false, 0);
-    all(body).filter_map(move |(character, end)| {
-        let (behind_space, start) = before;
-        before = (character.is_whitespace(), end);
-        (behind_space && !character.is_whitespace()).then_some(start)
-    })
 }

@@ -57,11 +57,12 @@ pub(super) fn may_resemble(text: &[u8], names: &[&str]) -> bool {
         || names.iter().any(|name| has_word(text, name.rsplit('/').next().unwrap_or_default().as_bytes()))
 }
 
-/// Whether there is an escape, or a letter that is one of ASCII once case is folded: U+017F or U+212A.
+/// Whether there is an escape of a letter or a control character, or a letter that is one of ASCII once case is folded: U+017F or U+212A.
 fn has_fold(text: &[u8]) -> bool {
     let starts = |at: usize, with: &[u8]| text.get(at..).is_some_and(|rest| rest.starts_with(with));
+    let is_escape = |at: usize| matches!(text.get(at..), Some([b'\\', b'b' | b'f' | b'n' | b'r' | b't' | b'u', ..]));
     memchr::memchr3_iter(b'\\', 0xC5, 0xE2, text)
-        .any(|at| starts(at, b"\\u") || starts(at, "\u{17f}".as_bytes()) || starts(at, "\u{212a}".as_bytes()))
+        .any(|at| is_escape(at) || starts(at, "\u{17f}".as_bytes()) || starts(at, "\u{212a}".as_bytes()))
 }
 
 /// Whether there is a control character that JSON does not want escaped.

@@ -9,17 +9,19 @@ pub(crate) enum Unmarkable {
     AmbiguousKey,
     /// `content` is no array, and a block would have to be added to it.
     Content,
-    /// A URI or a media type has a control character.
-    ControlCharacter,
     /// The operating system gives no randomness for a fence.
     Fence,
+    /// A URI, a media type or the type of a block has a character that none may have.
+    IllegalCharacter,
     Json(json::Error),
     /// `_meta` is no object.
     Meta,
-    /// The text is neither an object nor an array of objects.
+    /// The text is neither an object nor an array of objects, or one of these has not the form of a message.
     NotAMessage,
     /// The result is no object, and so has no place for a tag.
     Result,
+    /// So much would be tagged or fenced that the message would grow beyond measure.
+    TooManyParts,
     /// A result stands beside an error or a method.
     TwoOutcomes,
     /// Nobody has asked for this answer.

@@ -202,22 +202,6 @@ impl Walk<'_> {
         Ok(Some(()))
     }
 
-    /// Writes the tag of a result that has just been read.
-    pub(super) fn write_result(&mut self, _start: usize, place: Place, _id: Option<&str>) -> Walked {
-        self.write(place, "_meta");
-        Ok(())
-    }
-
-    pub(super) fn write_error(&mut self, _start: usize, place: Place, _id: Option<&str>) -> Walked {
-        self.write(place, "data");
-        Ok(())
-    }
-
-    pub(super) fn write_params(&mut self, _start: usize, place: Place) -> Walked {
-        self.write(place, "_meta");
-        Ok(())
-    }
-
     /// The tag of a part.
     pub(super) fn write_part(&mut self, place: Place) {
         if self.tags_parts() {
@@ -238,7 +222,8 @@ impl Walk<'_> {
         self.mark.is_content && self.mark.tags_parts
     }
 
-    fn write(&mut self, place: Place, name: &str) {
+    /// Writes the tag of what has just been read, into the member of this name.
+    pub(super) fn write(&mut self, place: Place, name: &str) {
         if self.mark.is_content {
             self.put(place, name);
             self.report.tagged(self.mark.tag.provenance);
@@ -250,6 +235,7 @@ impl Walk<'_> {
     }
 
     fn put(&mut self, place: Place, name: &str) {
+        self.report.parts += 1;
         let mut edits = std::mem::take(&mut self.edits);
         place.fill(name, &mut edits, |text| self.items(text, place));
         self.edits = edits;
@@ -274,14 +260,11 @@ impl Walk<'_> {
 
     /// `data` of an error: where a tag can be written.
     pub(super) fn error_data(&mut self) -> Walked<Place> {
-        if self.reader.kind()? == Kind::Object {
+        if matches!(self.reader.kind()?, Kind::Null | Kind::Object) {
             // It takes the part of a `_meta`; some servers put one into it as well.
-            return self.meta();
+            return self.meta_of(&mut Self::of_error_data);
         }
-        // A text by itself is the server's; what is nested is for programs.
-        if let Some(value) = self.plain()? {
-            self.fence(value);
-        }
+        self.leaves()?;
         Ok(Place::Nowhere)
     }
 }

@@ -5,9 +5,13 @@
 mod block;
 mod envelope;
 mod error;
+mod exact;
 mod list;
 mod meta;
+mod outcome;
+mod params;
 mod report;
+mod resource;
 mod structured;
 mod style;
 mod texts;

@@ -11,6 +11,8 @@ pub(crate) struct Report {
     pub(crate) stripped: usize,
     /// Of these, tags that are no objects, and claims that have not the form of one.
     pub(crate) malformed: usize,
+    /// Parts that were tagged or fenced.
+    pub(crate) parts: usize,
     /// Texts that were fenced.
     pub(crate) fenced: usize,
     /// Blocks that were replaced, as images and links may be.

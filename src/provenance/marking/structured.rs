@@ -3,7 +3,8 @@
 use bytes::Bytes;
 
 use super::meta::Place;
-use super::walk::{Content, Member, Parts, Walk, Walked};
+use super::outcome::{Content, Parts};
+use super::walk::{Member, Walk, Walked};
 use super::{StructuredContent, Unmarkable};
 use crate::json::{Cuts, Slot};
 

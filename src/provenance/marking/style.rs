@@ -33,9 +33,11 @@ pub enum MediaPolicy {
     /// They stay, tagged.
     #[default]
     Pass,
-    /// A block of text before each says that it comes from outside.
+    /// A block of text before each says that it comes from outside. Where no block can be put before, it stays as under
+    /// [`Pass`](Self::Pass): content that is one block and no array, as in the messages of prompts, and what
+    /// `resources/read` brings.
     Notice,
-    /// A block of text takes the place of each.
+    /// A block of text takes the place of each. Blocks of types that are not known count if they have `data` or a `blob`.
     Drop,
 }
 

@@ -12,22 +12,6 @@ use crate::provenance::{Fence, FenceMode, RawEdits, RawFenced};
 /// What a message of an error may have in bytes behind a fence: the rest of it goes.
 const MAX_ERROR_BYTES: usize = 4096;
 
-/// How many insertions into one text are made one by one: beyond, a copy of the text costs less.
-const MANY: usize = 32;
-
-/// A text with something inserted at ascending offsets.
-fn inserted(raw: &[u8], insertions: &[(usize, Bytes)]) -> Bytes {
-    let length = raw.len() + insertions.iter().map(|(_, with)| with.len()).sum::<usize>();
-    let (mut text, mut from) = (Vec::with_capacity(length), 0);
-    for (at, with) in insertions {
-        text.extend_from_slice(raw.get(from..*at).unwrap_or_default());
-        text.extend_from_slice(with);
-        from = *at;
-    }
-    text.extend_from_slice(raw.get(from..).unwrap_or_default());
-    text.into()
-}
-
 /// The fence around the texts of one message.
 #[derive(Default)]
 pub(super) struct Texts {
@@ -73,7 +57,6 @@ impl Texts {
         self.fenced += 1;
         self.lossy |= lossy;
         match edits {
-            RawEdits::Insert(edits) if edits.len() > MANY => vec![(0..raw.len(), inserted(raw, &edits))],
             RawEdits::Insert(edits) => edits.into_iter().map(|(at, with)| (at..at, with)).collect(),
             RawEdits::Replace(with) => vec![(0..raw.len(), with)],
         }
@@ -130,6 +113,7 @@ impl Walk<'_> {
         let span = text.span();
         let raw = span.of(self.text);
         self.report.fenced += 1;
+        self.report.parts += 1;
         for (range, with) in self.texts.wrap(raw) {
             self.edits.replace(span.start() + range.start..span.start() + range.end, with);
         }
@@ -155,11 +139,7 @@ impl Walk<'_> {
     /// A text of ours, or one that was read from somewhere else, as a fenced string of JSON.
     pub(super) fn fenced_string(&mut self, text: &str) -> Bytes {
         self.report.fenced += 1;
+        self.report.parts += 1;
         Bytes::from(serde_json::to_string(&self.texts.wrap_text(text)).unwrap_or_default())
-    }
-
-    /// A title or a description in a list, or the instructions of a server.
-    pub(super) fn description(&mut self) -> Walked {
-        if self.style.descriptions { self.leaves() } else { self.search() }
     }
 }

@@ -5,32 +5,20 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::envelope::{Envelope, envelopes, may_resemble};
-use super::meta::{IFC, Place, TRUST_ANNOTATIONS};
+use super::meta::{IFC, TRUST_ANNOTATIONS};
 use super::texts::Texts;
 use super::{Asked, Mark, Report, Style, Unmarkable};
 use crate::json::{Cuts, Edits, Kind, Reader, Slot, Text, Value, folds_onto_any};
 use crate::message::EMPTY;
 
+/// How many parts of a message may be tagged or fenced: what it grows by is bounded.
+const MAX_PARTS: usize = 1 << 16;
+
 pub(super) type Walked<T = ()> = Result<T, Unmarkable>;
 
 /// The names by which parts of messages are known, each level's by itself: what resembles one is taken for it by lenient
 /// readers.
-const OF_MESSAGES: &[&str] = &["error", "id", "method", "params", "result"];
-const OF_RESULTS: &[&str] = &[
-    "_meta",
-    "content",
-    "contents",
-    "error",
-    "inputRequests",
-    "messages",
-    "result",
-    "statusMessage",
-    "structuredContent",
-    "task",
-    "tasks",
-];
-const OF_ERRORS: &[&str] = &["data", "message"];
-const OF_PARAMS: &[&str] = &["_meta", "data", "inputRequests", "message", "messages", "result", "statusMessage"];
+const OF_MESSAGES: &[&str] = &["error", "id", "jsonrpc", "method", "params", "result"];
 
 /// The way through a message, or a batch of them.
 pub(super) struct Walk<'a> {
@@ -48,6 +36,8 @@ pub(super) struct Walk<'a> {
     searches: Option<bool>,
     /// What is being read is handed on as it is.
     verbatim: bool,
+    /// What is being read is only searched: names may repeat there, as they may where it is not.
+    lenient: bool,
     /// It comes from a client, who may claim what it likes, but not in our name.
     pub(super) of_client: bool,
 }
@@ -62,6 +52,32 @@ impl Asked for Client {
 
     fn sent(&self) -> Mark<'_> {
         Mark::NONE
+    }
+}
+
+/// What is known of the form of a message that is on the way.
+#[derive(Default)]
+struct Form {
+    id: Option<Value>,
+    method: Option<Text>,
+    /// It is a message: the body of an error of HTTP need not be one.
+    is_message: bool,
+    /// How many there are of what a message has one of.
+    outcomes: usize,
+    /// Some part is of a kind that is not its own, and has no place for a tag.
+    is_odd: bool,
+}
+
+impl Form {
+    fn has(&mut self, name: &str, kind: Kind) {
+        self.outcomes += usize::from(matches!(name, "error" | "method" | "result"));
+        self.is_message |= matches!(name, "id" | "jsonrpc" | "method" | "result");
+        self.is_odd |= match name {
+            "error" => kind != Kind::Object,
+            "method" => kind != Kind::String,
+            "params" => !matches!(kind, Kind::Null | Kind::Object),
+            _ => false,
+        };
     }
 }
 
@@ -87,6 +103,7 @@ impl<'a> Walk<'a> {
             report,
             searches: None,
             verbatim: false,
+            lenient: false,
             of_client: false,
         })
     }
@@ -117,31 +134,33 @@ impl<'a> Walk<'a> {
         }
         self.mark = self.asked.sent();
         self.texts.next_message();
-        let (mut id, mut method, mut outcomes) = (None, None, 0);
-        self.members(&mut |walk, member| {
-            match &*member.name {
-                "id" => id = Some(walk.reader.value()?),
-                "method" => {
-                    outcomes += 1;
-                    method = walk.reader.value()?.as_text();
-                }
-                "params" => {
-                    let ahead = match method {
-                        Some(method) => Some(method),
-                        None => walk.ahead(&mut known)?.method,
-                    };
-                    walk.sent(ahead)?;
-                }
-                name @ ("error" | "result") => {
-                    outcomes += 1;
-                    let ahead = walk.id_ahead(id, &mut known)?;
-                    walk.outcome(name, ahead)?;
-                }
-                name => walk.other(name, OF_MESSAGES)?,
+        let mut form = Form::default();
+        self.members(&mut |walk, member| walk.part_of_message(&member.name, &mut form, &mut known))?;
+        let has_form = form.outcomes == 1 && !form.is_odd;
+        match form.outcomes {
+            2.. => Err(Unmarkable::TwoOutcomes),
+            _ if form.is_message && !has_form && !self.of_client => Err(Unmarkable::NotAMessage),
+            _ => Ok(()),
+        }
+    }
+
+    fn part_of_message(&mut self, name: &str, form: &mut Form, known: &mut Option<Envelope>) -> Walked {
+        form.has(name, self.reader.kind()?);
+        match name {
+            "id" => form.id = Some(self.reader.value()?),
+            "jsonrpc" => self.search()?,
+            "method" => form.method = self.reader.value()?.as_text(),
+            "params" => {
+                let method = if form.method.is_some() { form.method } else { self.ahead(known)?.method };
+                self.sent(method)?;
             }
-            Ok(())
-        })?;
-        if outcomes > 1 { Err(Unmarkable::TwoOutcomes) } else { Ok(()) }
+            "error" | "result" => {
+                let id = self.id_ahead(form.id, known)?;
+                self.outcome(name, id)?;
+            }
+            name => self.other(name, OF_MESSAGES)?,
+        }
+        Ok(())
     }
 
     /// What a message says of itself further on.
@@ -186,99 +205,11 @@ impl<'a> Walk<'a> {
             self.mark.is_content = !self.of_client;
         }
         self.texts.prepare(self.text, self.style, self.mark.is_external())?;
-        if name == "error" { self.error(id) } else { self.result(id, true) }
-    }
-
-    /// A result; that within a task is no answer by itself.
-    pub(super) fn result(&mut self, id: Option<&str>, outermost: bool) -> Walked {
-        if self.reader.kind()? != Kind::Object {
-            self.search()?;
-            return if outermost && self.mark.is_content { Err(Unmarkable::Result) } else { Ok(()) };
+        match name {
+            "error" if self.reader.kind()? == Kind::Object => self.error(),
+            "error" => self.search(),
+            _ => self.result(true),
         }
-        let start = self.start()?;
-        let mut parts = Parts::default();
-        let slot = self.members_with(&mut |walk, member, cuts| walk.part_of_result(member, cuts, &mut parts))?;
-        let slot = self.move_structured(&parts, slot)?;
-        let place = parts.meta.unwrap_or(Place::Absent(slot));
-        self.write_result(start, place, id.filter(|_| outermost))
-    }
-
-    fn part_of_result(&mut self, member: &Member<'_>, cuts: &mut Cuts, parts: &mut Parts) -> Walked {
-        match &*member.name {
-            "_meta" => parts.meta = Some(self.meta()?),
-            "content" => parts.content = self.contents()?.map_or(Content::Alone, Content::Blocks),
-            "contents" => self.each(&mut Self::resource)?,
-            "messages" => self.each(&mut Self::prompt_message)?,
-            "structuredContent" => return self.structured(member, cuts, parts),
-            "result" => self.result(None, false)?,
-            "error" if self.reader.kind()? == Kind::Object => self.error(None)?,
-            "task" => self.task()?,
-            "tasks" => self.each(&mut Self::task)?,
-            "statusMessage" | "description" => self.text()?,
-            "inputRequests" => self.members(&mut |walk, _| walk.input_request())?,
-            "instructions" => self.described()?,
-            "tools" | "prompts" | "resources" | "resourceTemplates" => self.list()?,
-            name => self.other(name, OF_RESULTS)?,
-        }
-        cuts.keep(member.start..self.reader.at(), &mut self.edits);
-        Ok(())
-    }
-
-    fn task(&mut self) -> Walked {
-        self.members(&mut |walk, member| match &*member.name {
-            "statusMessage" => walk.text(),
-            name => walk.other(name, &["statusMessage"]),
-        })
-    }
-
-    /// What is asked of the client in the middle of a call.
-    fn input_request(&mut self) -> Walked {
-        self.members(&mut |walk, member| match &*member.name {
-            "params" => walk.params(),
-            name => walk.other(name, &["params"]),
-        })
-    }
-
-    fn params(&mut self) -> Walked {
-        self.texts.prepare(self.text, self.style, self.mark.is_external())?;
-        if self.reader.kind()? != Kind::Object {
-            return self.search();
-        }
-        let (start, mut meta) = (self.start()?, None);
-        let slot = self.members_with(&mut |walk, member, cuts| {
-            match &*member.name {
-                "_meta" => meta = Some(walk.meta()?),
-                "message" | "reason" | "statusMessage" | "systemPrompt" => walk.text()?,
-                "data" => walk.leaves()?,
-                "messages" => walk.each(&mut Self::prompt_message)?,
-                "result" => walk.result(None, false)?,
-                "error" if walk.reader.kind()? == Kind::Object => walk.error(None)?,
-                "inputRequests" => walk.members(&mut |walk, _| walk.input_request())?,
-                // What a tool is called with is the client's, and was judged as it is.
-                "arguments" => drop(walk.reader.value()?),
-                name => walk.other(name, OF_PARAMS)?,
-            }
-            cuts.keep(member.start..walk.reader.at(), &mut walk.edits);
-            Ok(())
-        })?;
-        self.write_params(start, meta.unwrap_or(Place::Absent(slot)))
-    }
-
-    fn error(&mut self, id: Option<&str>) -> Walked {
-        if self.reader.kind()? != Kind::Object {
-            return self.search();
-        }
-        let (start, mut data) = (self.start()?, None);
-        let slot = self.members_with(&mut |walk, member, cuts| {
-            match &*member.name {
-                "message" => walk.error_message()?,
-                "data" => data = Some(walk.error_data()?),
-                name => walk.other(name, OF_ERRORS)?,
-            }
-            cuts.keep(member.start..walk.reader.at(), &mut walk.edits);
-            Ok(())
-        })?;
-        self.write_error(start, data.unwrap_or(Place::Absent(slot)), id)
     }
 
     /// Where the value that comes next starts.
@@ -300,14 +231,24 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Reads each member of an object, or of each of an array's. Anything else is a text, where there should be none.
+    pub(super) fn parts(&mut self, each: &mut dyn FnMut(&mut Self, &Member<'a>) -> Walked) -> Walked {
+        match self.reader.kind()? {
+            Kind::Array => self.each(&mut |walk| walk.parts(each)),
+            Kind::Object => self.members(each),
+            Kind::Bool | Kind::Null | Kind::Number | Kind::String => self.leaves(),
+        }
+    }
+
     /// Reads each member of an object, some of which may go, as forged tags do: where another could be added.
     pub(super) fn members_with(
         &mut self,
         each: &mut dyn FnMut(&mut Self, &Member<'a>, &mut Cuts) -> Walked,
     ) -> Walked<Slot> {
         let mut cuts = Cuts::within(self.start()?);
-        self.reader.open_object()?;
-        while let Some(key) = self.reader.key()? {
+        let lenient = self.lenient;
+        self.open(lenient)?;
+        while let Some(key) = if lenient { self.reader.key_unjudged()? } else { self.reader.key()? } {
             let member = self.member(key);
             if self.is_own(&member.name) {
                 self.forged()?;
@@ -319,6 +260,10 @@ impl<'a> Walk<'a> {
         Ok(cuts.close(&mut self.edits))
     }
 
+    fn open(&mut self, lenient: bool) -> Walked {
+        Ok(if lenient { self.reader.open_unjudged() } else { self.reader.open_object() }?)
+    }
+
     /// Reads each item of an array; anything else is taken for an item of one, as lenient readers do.
     pub(super) fn each(&mut self, each: &mut dyn FnMut(&mut Self) -> Walked) -> Walked {
         if self.reader.kind()? != Kind::Array {
@@ -326,23 +271,38 @@ impl<'a> Walk<'a> {
         }
         self.reader.open_array()?;
         while self.reader.element()? {
+            self.check_parts()?;
             each(self)?;
         }
         Ok(())
     }
 
+    /// Each part that is tagged or fenced grows.
+    pub(super) fn check_parts(&self) -> Walked {
+        if self.report.parts > MAX_PARTS { Err(Unmarkable::TooManyParts) } else { Ok(()) }
+    }
+
     fn member(&self, key: Text) -> Member<'a> {
         let text: &'a Bytes = self.text;
-        // The reader refuses names with lone surrogates.
+        // No name that counts has lone surrogates.
         Member { name: key.decode(text).unwrap_or_default(), start: key.span().start().saturating_sub(1) }
     }
 
     /// A member that is not known.
     pub(super) fn other(&mut self, name: &str, known: &[&str]) -> Walked {
-        if self.mark.is_content && folds_onto_any(name, known) {
-            return Err(Unmarkable::AmbiguousKey);
-        }
-        self.search()
+        self.check_name(name, known)?;
+        self.search_member(name)
+    }
+
+    /// A member that is not known, of what hosts may print whole: what is a text in it is fenced.
+    pub(super) fn printed(&mut self, name: &str, known: &[&str]) -> Walked {
+        self.check_name(name, known)?;
+        if is_meta(name) { self.search_member(name) } else { self.leaves() }
+    }
+
+    /// Of one that resembles another, some readers see what we do not.
+    fn check_name(&self, name: &str, known: &[&str]) -> Walked {
+        if !self.of_client && folds_onto_any(name, known) { Err(Unmarkable::AmbiguousKey) } else { Ok(()) }
     }
 
     pub(super) fn searches(&mut self) -> bool {
@@ -352,17 +312,24 @@ impl<'a> Walk<'a> {
 
     /// Reads a value of which nothing is known, looking for what is forged.
     pub(super) fn search(&mut self) -> Walked {
-        match self.reader.kind()? {
-            Kind::Array if self.searches() => self.each(&mut Self::search),
-            Kind::Object if self.searches() => self.members(&mut |walk, member| match is_meta(&member.name) {
-                true => walk.meta().map(drop),
-                false => walk.search(),
-            }),
-            Kind::Array | Kind::Bool | Kind::Null | Kind::Number | Kind::Object | Kind::String => {
-                self.reader.value()?;
-                Ok(())
-            }
+        self.search_member("")
+    }
+
+    /// The same for a member's. A `_meta` that is no object is none.
+    fn search_member(&mut self, name: &str) -> Walked {
+        let kind = self.reader.kind()?;
+        if !matches!(kind, Kind::Array | Kind::Object) || !self.searches() {
+            self.reader.value()?;
+            return Ok(());
         }
+        let lenient = std::mem::replace(&mut self.lenient, true);
+        let result = match kind {
+            Kind::Object if is_meta(name) => self.meta().map(drop),
+            Kind::Object => self.members(&mut |walk, member| walk.search_member(&member.name)),
+            _ => self.each(&mut Self::search),
+        };
+        self.lenient = lenient;
+        result
     }
 
     /// Reads a value that should not be nested; nothing if it is.
@@ -399,24 +366,4 @@ impl<'a> Walk<'a> {
 /// Whether a member is `_meta`, or what some reader takes for it.
 pub(super) fn is_meta(name: &str) -> bool {
     name == "_meta" || folds_onto_any(name, &["_meta"])
-}
-
-/// What a result has for content.
-#[derive(Clone, Copy, Default)]
-pub(super) enum Content {
-    #[default]
-    Absent,
-    /// A block without an array around it.
-    Alone,
-    /// Where a block could be added.
-    Blocks(Slot),
-}
-
-/// What a result has.
-#[derive(Default)]
-pub(super) struct Parts {
-    pub(super) meta: Option<Place>,
-    pub(super) content: Content,
-    /// Where what is structured stands, if that is to become a block.
-    pub(super) moved: Option<Value>,
 }
