@@ -90,6 +90,8 @@
 //! - `server-trust`: what is declared of each server: the tools that it exposes, what it may ask for, and the definitions
 //!   that were approved. Costs ryu-js, sha2.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
+//! - `upstream`: [services](upstream) that reach a server over HTTP, or a child process over stdio. Costs hyper, hyper-util,
+//!   hyper-rustls, rustls, rustix, tokio, tokio-util, tracing, webpki-roots.
 //! - `full`: all of them.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -122,6 +124,9 @@ pub mod server;
 #[cfg_attr(docsrs, doc(cfg(feature = "content-trust")))]
 pub mod store;
 pub mod trust;
+#[cfg(feature = "upstream")]
+#[cfg_attr(docsrs, doc(cfg(feature = "upstream")))]
+pub mod upstream;
 
 pub use self::identity::{
     BlankPrincipal, ExtractRoles, HonestHost, Principal, Role, Roles, RolesFromExtensions, Server,

@@ -154,6 +154,13 @@ impl<'a> Argument<'a> {
         })
     }
 
+    /// Where the value stands in the text, quotes included.
+    #[cfg(feature = "upstream")]
+    pub(crate) fn place(&self) -> std::ops::Range<usize> {
+        let span = self.member.value.raw_span();
+        span.start()..span.end()
+    }
+
     /// The value as it was written.
     #[must_use]
     pub fn raw(&self) -> &'a [u8] {

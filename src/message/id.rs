@@ -53,7 +53,7 @@ pub(crate) fn meaning(raw: &str) -> Cow<'_, str> {
 }
 
 /// Whether two ids, as they were written, say the same.
-#[cfg(feature = "provenance")]
+#[cfg(any(feature = "provenance", feature = "upstream"))]
 pub(crate) fn same_id(one: &str, other: &str) -> bool {
     one == other || meaning(one) == meaning(other)
 }

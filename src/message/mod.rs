@@ -23,7 +23,9 @@ pub use self::fault::Fault;
 pub(crate) use self::headers::Mirror;
 pub use self::headers::{HeaderMismatch, MirrorFault};
 #[cfg(feature = "provenance")]
-pub(crate) use self::id::{meaning, same_id};
+pub(crate) use self::id::meaning;
+#[cfg(any(feature = "provenance", feature = "upstream"))]
+pub(crate) use self::id::same_id;
 pub use self::inspection::Inspection;
 pub(crate) use self::inspection::ReadError;
 pub use self::mcp::Mcp;

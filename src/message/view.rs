@@ -47,6 +47,12 @@ impl<'a> Message<'a> {
         self.record.id.map(|span| str::from_utf8(span.of(self.bytes)).unwrap_or_default())
     }
 
+    /// Where the id stands in the body, quotes included.
+    #[cfg(feature = "upstream")]
+    pub(crate) fn id_place(&self) -> Option<std::ops::Range<usize>> {
+        self.record.id.map(|span| span.start()..span.end())
+    }
+
     /// The place in the batch, from 0; 0 for a message on its own.
     #[must_use]
     pub fn position(&self) -> usize {

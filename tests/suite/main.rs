@@ -62,3 +62,13 @@ mod provenance_spoofing;
 mod provenance_streams;
 mod readiness;
 mod support;
+#[cfg(feature = "upstream")]
+mod upstream_http;
+#[cfg(feature = "upstream")]
+mod upstream_peers;
+#[cfg(feature = "upstream")]
+mod upstream_stdio;
+#[cfg(feature = "upstream")]
+mod upstream_support;
+#[cfg(all(feature = "upstream", unix))]
+mod upstream_trouble;

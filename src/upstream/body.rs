@@ -1,0 +1,98 @@
+//! The body of an answer.
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use tokio::sync::mpsc;
+
+use super::stdio::Answering;
+
+/// The body of an answer: complete, or a stream of a server's. Dropping it tells the server that nobody waits any more.
+#[derive(Debug)]
+pub struct UpstreamBody(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Answering(Box<Answering>),
+    Complete(Option<Bytes>),
+    Incoming(Incoming),
+    News(mpsc::Receiver<Bytes>),
+}
+
+impl UpstreamBody {
+    pub(super) fn complete(bytes: Bytes) -> Self {
+        Self(Kind::Complete(Some(bytes).filter(|bytes| !bytes.is_empty())))
+    }
+
+    /// Events until the answer.
+    pub(super) fn answering(answering: Answering) -> Self {
+        Self(Kind::Answering(Box::new(answering)))
+    }
+
+    /// Events until their sender is gone.
+    pub(super) fn news(events: mpsc::Receiver<Bytes>) -> Self {
+        Self(Kind::News(events))
+    }
+
+    pub(super) fn incoming(body: Incoming) -> Self {
+        Self(Kind::Incoming(body))
+    }
+}
+
+impl Body for UpstreamBody {
+    type Data = Bytes;
+    type Error = UpstreamBodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, UpstreamBodyError>>> {
+        let data = match &mut self.0 {
+            Kind::Answering(answering) => ready!(answering.poll_event(cx)),
+            Kind::Complete(bytes) => bytes.take(),
+            Kind::News(events) => ready!(events.poll_recv(cx)),
+            Kind::Incoming(body) => {
+                let frame = ready!(Pin::new(body).poll_frame(cx));
+                return Poll::Ready(frame.map(|frame| frame.map_err(UpstreamBodyError)));
+            }
+        };
+        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Answering(_) | Kind::News(_) => false,
+            Kind::Complete(bytes) => bytes.is_none(),
+            Kind::Incoming(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Answering(_) | Kind::News(_) => SizeHint::new(),
+            Kind::Complete(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Kind::Incoming(body) => body.size_hint(),
+        }
+    }
+}
+
+/// The connection to the server ended before its answer did.
+#[derive(Debug)]
+pub struct UpstreamBodyError(hyper::Error);
+
+impl fmt::Display for UpstreamBodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the server's answer ended early")
+    }
+}
+
+impl Error for UpstreamBodyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}

@@ -1,0 +1,121 @@
+//! A request that is sent on, and what comes back.
+
+use std::error::Error;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Request, Response, StatusCode, Version};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use tokio::time::{Instant, timeout_at};
+
+use super::{BoxBody, Inner, headers};
+use crate::answer::{Negotiate, Requester, RespondToDenial, UpstreamFault};
+use crate::http::{BodyFault, BodyLimits, Collect};
+use crate::message::{Inspection, MessageKind, same_id};
+use crate::upstream::UpstreamBody;
+use crate::upstream::envelope::{Said, read, read_all, text_at};
+
+type Fallible<T> = Result<T, UpstreamFault>;
+
+impl Inner {
+    /// The server's answer, or one that says why there is none.
+    pub(super) async fn answer(&self, request: Request<BoxBody>) -> Response<UpstreamBody> {
+        let (mut head, body) = request.into_parts();
+        let requester = Requester::of(&head);
+        head.uri = self.config.uri.clone();
+        // Over a connection of our own it is said anew.
+        head.version = Version::HTTP_11;
+        headers::for_server(&mut head.headers, &self.config.host, &self.config.headers);
+        let deadline = Instant::now() + self.config.timeout;
+        let exchanged = self.exchange(Request::from_parts(head, body), requester.inspection(), deadline).await;
+        exchanged.unwrap_or_else(|fault| {
+            tracing::warn!(server.name = %self.config.name, upstream.fault = fault.reason(), "no valid answer");
+            let denial = requester.denial(fault);
+            let mut response = Negotiate.respond(&denial).map(UpstreamBody::complete);
+            response.extensions_mut().insert(denial);
+            response
+        })
+    }
+
+    async fn exchange(
+        &self,
+        request: Request<BoxBody>,
+        asked: Option<&Inspection>,
+        deadline: Instant,
+    ) -> Fallible<Response<UpstreamBody>> {
+        let sent = timeout_at(deadline, self.client.request(request)).await;
+        let mut response = sent.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| self.fault(&error))?;
+        *response.version_mut() = Version::HTTP_11;
+        self.check_status(response.status())?;
+        headers::for_client(response.headers_mut(), self.config.trusted);
+        let Some(asked) = asked.filter(|asked| asked.messages().any(|message| message.id().is_some())) else {
+            return Ok(response.map(UpstreamBody::incoming));
+        };
+        // A reply is accepted without a word, like a notification.
+        let replied = asked.messages().all(|message| message.kind() == MessageKind::Reply);
+        let (refused, json) = (response.status().is_client_error(), is(response.headers(), "application/json"));
+        match (refused || json, is(response.headers(), "text/event-stream")) {
+            (_, true) => Ok(response.map(UpstreamBody::incoming)),
+            // What a server refuses is said by its status; it may say more, in JSON or not.
+            (true, false) => {
+                let response = self.receive(response, deadline).await?;
+                let valid = refused || replied || answers(response.body(), asked);
+                if valid { Ok(response.map(UpstreamBody::complete)) } else { Err(UpstreamFault::InvalidAnswer) }
+            }
+            (false, false) if replied => Ok(response.map(UpstreamBody::incoming)),
+            (false, false) => Err(UpstreamFault::InvalidAnswer),
+        }
+    }
+
+    /// Redirects are not followed; from a server that is not trusted clients do not hear of them.
+    fn check_status(&self, status: StatusCode) -> Fallible<()> {
+        match status {
+            status if status.is_informational() => Err(UpstreamFault::SwitchedProtocols),
+            status if status.is_redirection() && !self.config.trusted => Err(UpstreamFault::InvalidAnswer),
+            _ => Ok(()),
+        }
+    }
+
+    async fn receive(&self, response: Response<Incoming>, deadline: Instant) -> Fallible<Response<Bytes>> {
+        let (mut head, body) = response.into_parts();
+        let limits =
+            BodyLimits { bytes: self.config.max_answer_bytes, budget: None, taken: None, timed_out: |_| false };
+        let received = timeout_at(deadline, Collect::new(body, limits)).await.map_err(|_| UpstreamFault::TimedOut)?;
+        let collected = received.map_err(|lost| match lost.fault {
+            BodyFault::TooLarge => UpstreamFault::TooLarge,
+            BodyFault::BudgetExhausted | BodyFault::Failed | BodyFault::TimedOut => UpstreamFault::InvalidAnswer,
+        })?;
+        head.headers.insert(http::header::CONTENT_LENGTH, collected.bytes.len().into());
+        Ok(Response::from_parts(head, collected.bytes))
+    }
+
+    fn fault(&self, error: &legacy::Error) -> UpstreamFault {
+        let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
+        let innermost = causes().last().map(ToString::to_string).unwrap_or_default();
+        tracing::debug!(server.name = %self.config.name, %error, cause = %innermost, "a server was not reached");
+        let mut kinds = causes().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+        match kinds.find(|kind| *kind == std::io::ErrorKind::TimedOut) {
+            Some(_) => UpstreamFault::TimedOut,
+            None if error.is_connect() => UpstreamFault::Unreachable,
+            None => UpstreamFault::InvalidAnswer,
+        }
+    }
+}
+
+/// Whether a body answers every request of another, each once.
+fn answers(body: &[u8], asked: &Inspection) -> bool {
+    let requests = asked.messages().filter(|message| message.kind() == MessageKind::Request);
+    let ids: Vec<_> = requests.filter_map(|message| message.id()).collect();
+    let all = if asked.is_batch() { read_all(body) } else { read(body).map(|said| vec![said]) };
+    let all = all.unwrap_or_default();
+    let answers = |said: &Said, id: &str| {
+        said.is_well_formed() && said.id.clone().is_some_and(|place| same_id(text_at(body, place), id))
+    };
+    all.len() == ids.len() && ids.iter().all(|id| all.iter().any(|said| answers(said, id)))
+}
+
+fn is(headers: &HeaderMap, media: &str) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media)
+}

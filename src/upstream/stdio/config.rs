@@ -1,0 +1,192 @@
+//! How a child is run and spoken to.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a [`StdioUpstream`](super::StdioUpstream) runs its child and speaks with it.
+///
+/// | setting | default |
+/// |---|---|
+/// | environment | isolated |
+/// | time to start and to be greeted | 60 s |
+/// | time for an answer | 30 s |
+/// | longest message, in either direction | 4 MiB |
+/// | requests in flight | 1024 |
+/// | messages that wait to be written to the child | 256 |
+/// | events that wait for one client | 256 |
+/// | streams of events by GET | 256 |
+/// | pauses before a restart | 100 ms, doubled up to 30 s |
+///
+/// # Example
+///
+/// ```
+/// use std::time::Duration;
+/// use tower_toolgate::upstream::StdioConfig;
+///
+/// let config = StdioConfig::new("mcp-server-files")
+///     .with_args(["/srv/files"])
+///     .with_env("LOG_LEVEL", "warn")
+///     .with_root("file:///srv/files", Some("files"))
+///     .with_timeout(Duration::from_secs(10));
+/// # _ = config;
+/// ```
+#[derive(Clone)]
+pub struct StdioConfig {
+    pub(super) name: Box<str>,
+    pub(super) command: OsString,
+    pub(super) args: Vec<OsString>,
+    pub(super) env: BTreeMap<OsString, OsString>,
+    pub(super) isolated: bool,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) start_timeout: Duration,
+    pub(super) timeout: Duration,
+    pub(super) max_message_bytes: usize,
+    pub(super) max_in_flight: usize,
+    pub(super) queue: usize,
+    pub(super) events: usize,
+    pub(super) max_streams: usize,
+    pub(super) pauses: (Duration, Duration),
+    pub(super) roots: Vec<(String, Option<String>)>,
+}
+
+impl StdioConfig {
+    /// A program, which is looked for in the child's `PATH` unless it has a slash.
+    #[must_use]
+    pub fn new(command: impl Into<OsString>) -> Self {
+        let command = command.into();
+        Self {
+            name: command.to_string_lossy().into(),
+            command,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            isolated: true,
+            folder: None,
+            start_timeout: Duration::from_secs(60),
+            timeout: Duration::from_secs(30),
+            max_message_bytes: 4 << 20,
+            max_in_flight: 1024,
+            queue: 256,
+            events: 256,
+            max_streams: 256,
+            pauses: (Duration::from_millis(100), Duration::from_secs(30)),
+            roots: Vec::new(),
+        }
+    }
+
+    /// What logs call it; the command by default.
+    #[must_use]
+    pub fn with_name(mut self, name: &str) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn with_args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets a variable of the child's environment.
+    #[must_use]
+    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Whether the child sees of this process's environment only `PATH`, `HOME`, `LANG`, `LC_*`, `TMPDIR`, `TERM`, `USER`,
+    /// `SHELL` and `TZ`, and what Windows cannot do without.
+    #[must_use]
+    pub fn with_env_isolation(mut self, isolated: bool) -> Self {
+        self.isolated = isolated;
+        self
+    }
+
+    /// The folder that it runs in; this process's by default.
+    #[must_use]
+    pub fn with_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// How long the child may take until it has been greeted; some are downloaded first. Requests wait for that no
+    /// longer than for an answer.
+    #[must_use]
+    pub fn with_start_timeout(mut self, timeout: Duration) -> Self {
+        self.start_timeout = timeout;
+        self
+    }
+
+    /// How long an answer may take, from when the request has come or the child last gave notice of progress.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The bytes of the longest message, in either direction.
+    #[must_use]
+    pub fn with_max_message_bytes(mut self, bytes: usize) -> Self {
+        self.max_message_bytes = bytes;
+        self
+    }
+
+    /// How many requests may wait for their answers, at least one.
+    #[must_use]
+    pub fn with_max_in_flight(mut self, requests: usize) -> Self {
+        self.max_in_flight = requests.max(1);
+        self
+    }
+
+    /// How many messages may wait for a child that does not read, at least one.
+    #[must_use]
+    pub fn with_queue(mut self, messages: usize) -> Self {
+        self.queue = messages.max(1);
+        self
+    }
+
+    /// How many events may wait for one client that does not read, at least one. Of a stream by GET, one more ends it;
+    /// notices of progress are left out.
+    #[must_use]
+    pub fn with_events(mut self, events: usize) -> Self {
+        self.events = events.max(1);
+        self
+    }
+
+    /// How many streams by GET there may be at once.
+    #[must_use]
+    pub fn with_max_streams(mut self, streams: usize) -> Self {
+        self.max_streams = streams;
+        self
+    }
+
+    /// The pauses before the first and between all later restarts: doubled each time, and halved at random.
+    #[must_use]
+    pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
+        self.pauses = (first, longest.max(first));
+        self
+    }
+
+    /// Adds a root that the child is told of when it asks.
+    #[must_use]
+    pub fn with_root(mut self, uri: impl Into<String>, name: Option<&str>) -> Self {
+        self.roots.push((uri.into(), name.map(str::to_owned)));
+        self
+    }
+}
+
+/// Without arguments and values of the environment: there may be secrets in them.
+impl fmt::Debug for StdioConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioConfig")
+            .field("name", &self.name)
+            .field("command", &self.command)
+            .field("env", &self.env.keys().map(OsString::as_os_str).collect::<Vec<&OsStr>>())
+            .field("isolated", &self.isolated)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
