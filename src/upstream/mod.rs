@@ -29,7 +29,7 @@
 //! 1. **One child, many clients.** Each request is sent under a number of ours, and its answer handed on under the id that
 //!    it came with, to the letter. So is a progress token: notices of progress, and the events of a subscription, reach
 //!    only whose request it is, as a stream of events that ends with the answer. All else of a message stays as it is.
-//! 2. **One handshake.** The child is greeted as a client of ours with 2025-11-25 and no capabilities but `roots`, if the
+//! 2. **One handshake.** The child is greeted as a client of ours, with 2025-11-25 unless [otherwise](StdioConfig::with_revision), and no capabilities but `roots`, if the
 //!    operator has given any. Each client's `initialize` is answered with what the child said, its
 //!    `notifications/initialized` and `ping` from here. No session ids are given out. What has no handshake, from
 //!    2026-07-28 on, is passed on as it is.
@@ -65,8 +65,8 @@
 //!    private network, a provider's, a group, or nobody, nor in disguise (IPv4-mapped, 6to4, NAT64). What is connected to
 //!    is the very address that was judged; there is no second resolution. An address that the operator has written as one
 //!    is meant, and is not judged.
-//! 4. **Answers.** The head has a time, and so has an answer in JSON, which must answer what was asked; streams of events
-//!    pass as they come. HTTP/1.1 only; TLS 1.2 and 1.3, with Mozilla's roots and the operator's.
+//! 4. **Answers.** The head has a time, and so has an answer in JSON, which must answer what was asked, as far as a gate has
+//!    read that; streams of events pass as they come. HTTP/1.1 only; TLS 1.2 and 1.3, with Mozilla's roots and the operator's.
 //!
 //! # What this does not protect against
 //!

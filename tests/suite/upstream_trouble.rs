@@ -126,6 +126,20 @@ async fn more_than_may_wait_is_refused() {
 }
 
 #[tokio::test]
+async fn more_than_may_wait_for_a_start_is_refused() {
+    let config = python(&["mute"]).with_max_in_flight(3).with_timeout(Duration::from_secs(1));
+    let upstream = tower_toolgate::upstream::StdioUpstream::start(config).unwrap();
+    let mut waiting = JoinSet::new();
+    for client in 0..10 {
+        let upstream = upstream.clone();
+        waiting.spawn(async move { send(&upstream, post(&call(&json!(client), "hang", &json!({})))).await.reason() });
+    }
+    let reasons = waiting.join_all().await;
+    assert_eq!(reasons.iter().filter(|reason| **reason == "upstream.timed_out").count(), 3, "{reasons:?}");
+    assert_eq!(reasons.iter().filter(|reason| **reason == "upstream.unavailable").count(), 7, "{reasons:?}");
+}
+
+#[tokio::test]
 async fn a_child_that_does_not_read_is_not_waited_for() {
     let upstream = started(python(&[]).with_queue(2).with_timeout(Duration::from_secs(3))).await;
     // It reads no more; a pipe holds some of what it is told, the queue two messages.

@@ -6,11 +6,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::request::Parts;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::hub::event;
 use super::link::Ticket;
-use crate::answer::{Negotiate, Requester, RespondToDenial, UpstreamFault};
+use crate::answer::{Addressee, Client, Denial, DenialKind, Negotiate, RespondToDenial, UpstreamFault};
+use crate::message::Inspection;
 
 /// What comes next.
 #[derive(Debug)]
@@ -19,36 +22,63 @@ pub(super) enum Next {
     Notice(Bytes),
 }
 
+/// Who waits, when the request itself is no longer there.
+#[derive(Clone, Debug)]
+pub(super) struct Caller {
+    id: Option<Box<str>>,
+    client: Client,
+}
+
+impl Caller {
+    pub(super) fn of(head: &Parts, inspection: &Inspection) -> Self {
+        let id = inspection.messages().next().and_then(|message| message.id().map(Box::from));
+        Self { id, client: Client::of(head, inspection.era()) }
+    }
+
+    /// What they are told.
+    pub(super) fn denial(&self, fault: UpstreamFault) -> Denial {
+        let addressee = self.id.clone().map_or(Addressee::Unknown, Addressee::Id);
+        Denial::new(DenialKind::Upstream(fault), addressee, self.client)
+    }
+}
+
+/// How long an answer is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub(super) deadline: Instant,
+    /// From each notice on.
+    pub(super) more: Duration,
+    /// A subscription has no end of its own, once it has begun.
+    pub(super) endless: bool,
+}
+
 /// The wait for one answer, as a stream of events if something comes before it.
 #[derive(Debug)]
 pub(in crate::upstream) struct Answering {
     /// `None` once the answer has been handed on.
     ticket: Option<Ticket>,
-    requester: Requester,
+    _place: OwnedSemaphorePermit,
+    caller: Caller,
     first: Option<Bytes>,
     /// The answer, kept until what came before it is handed on.
     answer: Option<Result<Bytes, UpstreamFault>>,
-    timeout: Duration,
-    /// A subscription has no end of its own.
-    endless: bool,
-    bounded: bool,
+    patience: Patience,
+    begun: bool,
     deadline: Pin<Box<Sleep>>,
 }
 
 impl Answering {
-    pub(super) fn new(ticket: Ticket, requester: Requester, timeout: Duration, deadline: Instant) -> Self {
-        let subscribes = |inspection: &crate::message::Inspection| {
-            inspection.messages().any(|message| message.method().is_ok_and(|method| method == "subscriptions/listen"))
-        };
+    pub(super) fn new(ticket: Ticket, place: OwnedSemaphorePermit, caller: Caller, patience: Patience) -> Self {
+        let deadline = Box::pin(sleep_until(patience.deadline));
         Self {
             ticket: Some(ticket),
-            endless: requester.inspection().is_some_and(subscribes),
-            requester,
+            _place: place,
+            caller,
             first: None,
             answer: None,
-            timeout,
-            bounded: true,
-            deadline: Box::pin(sleep_until(deadline)),
+            patience,
+            begun: false,
+            deadline,
         }
     }
 
@@ -73,10 +103,7 @@ impl Answering {
         self.poll_next(cx).map(|next| match next {
             Next::Notice(notice) => Some(event(&notice)),
             Next::Answer(Ok(answer)) => Some(event(&answer)),
-            Next::Answer(Err(fault)) => {
-                let denial = self.requester.denial(fault);
-                Some(event(Negotiate.respond(&denial).body()))
-            }
+            Next::Answer(Err(fault)) => Some(event(Negotiate.respond(&self.caller.denial(fault)).body())),
         })
     }
 
@@ -89,11 +116,12 @@ impl Answering {
         }
         // What the child has said before its answer is here by now.
         if let Some(Poll::Ready(Some(notice))) = ticket.events.as_mut().map(|events| events.poll_recv(cx)) {
-            self.bounded = !self.endless;
-            self.deadline.as_mut().reset(Instant::now() + self.timeout);
+            self.begun = true;
+            self.deadline.as_mut().reset(Instant::now() + self.patience.more);
             return Poll::Ready(Next::Notice(notice));
         }
-        if self.answer.is_none() && self.bounded && self.deadline.as_mut().poll(cx).is_ready() {
+        let bounded = !(self.patience.endless && self.begun);
+        if self.answer.is_none() && bounded && self.deadline.as_mut().poll(cx).is_ready() {
             self.answer = Some(Err(UpstreamFault::TimedOut));
         }
         match self.answer.take() {

@@ -6,15 +6,19 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The last revision with a handshake.
+const LAST_REVISION: &str = "2025-11-25";
+
 /// How a [`StdioUpstream`](super::StdioUpstream) runs its child and speaks with it.
 ///
 /// | setting | default |
 /// |---|---|
 /// | environment | isolated |
+/// | revision that the child is greeted with | 2025-11-25 |
 /// | time to start and to be greeted | 60 s |
 /// | time for an answer | 30 s |
 /// | longest message, in either direction | 4 MiB |
-/// | requests in flight | 1024 |
+/// | requests that wait | 1024 |
 /// | messages that wait to be written to the child | 256 |
 /// | events that wait for one client | 256 |
 /// | streams of events by GET | 256 |
@@ -49,6 +53,7 @@ pub struct StdioConfig {
     pub(super) events: usize,
     pub(super) max_streams: usize,
     pub(super) pauses: (Duration, Duration),
+    pub(super) revision: Box<str>,
     pub(super) roots: Vec<(String, Option<String>)>,
 }
 
@@ -72,6 +77,7 @@ impl StdioConfig {
             events: 256,
             max_streams: 256,
             pauses: (Duration::from_millis(100), Duration::from_secs(30)),
+            revision: LAST_REVISION.into(),
             roots: Vec::new(),
         }
     }
@@ -134,7 +140,7 @@ impl StdioConfig {
         self
     }
 
-    /// How many requests may wait for their answers, at least one.
+    /// How many messages may wait for their answers, or for the child to start, at least one.
     #[must_use]
     pub fn with_max_in_flight(mut self, requests: usize) -> Self {
         self.max_in_flight = requests.max(1);
@@ -167,6 +173,14 @@ impl StdioConfig {
     #[must_use]
     pub fn with_pauses(mut self, first: Duration, longest: Duration) -> Self {
         self.pauses = (first, longest.max(first));
+        self
+    }
+
+    /// The revision of MCP that the child is greeted with, and so the one that all clients speak with it: an older one for
+    /// clients that know no newer.
+    #[must_use]
+    pub fn with_revision(mut self, revision: &str) -> Self {
+        self.revision = revision.into();
         self
     }
 

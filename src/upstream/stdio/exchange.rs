@@ -1,15 +1,18 @@
 //! A request of a client's: answered from here, or by the child.
 
 use std::error::Error;
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
-use super::answering::{Answering, Next};
+use super::answering::{Answering, Caller, Next, Patience};
 use super::keep::{Shared, State, Up};
 use super::link::{Asked, replaced};
 use crate::Principal;
@@ -17,6 +20,7 @@ use crate::answer::{Addressee, Client, Denial, DenialKind, Negotiate, Requester,
 use crate::http::{BodyLimits, Collect, Collected, Lost, accepts_events};
 use crate::message::{self, Era, IdSalvage, Inspection, Mcp, Message, MessageKind, Mirror, ReadError, Revision};
 use crate::upstream::UpstreamBody;
+use crate::upstream::envelope::text_at;
 
 type Reply = Response<UpstreamBody>;
 
@@ -28,7 +32,7 @@ impl Shared {
     {
         let (head, body) = request.into_parts();
         match head.method {
-            Method::POST => self.post(&head, body).await.unwrap_or_else(|denial| refused(&denial)),
+            Method::POST => self.post(head, body).await.unwrap_or_else(|denial| refused(&denial)),
             Method::GET => self.get(&head),
             _ => not_allowed(),
         }
@@ -49,7 +53,7 @@ impl Shared {
         }
     }
 
-    async fn post<B>(&self, head: &Parts, body: B) -> Result<Reply, Denial>
+    async fn post<B>(&self, head: Parts, body: B) -> Result<Reply, Denial>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -57,87 +61,50 @@ impl Shared {
         let deadline = Instant::now() + self.config.timeout;
         let limits =
             BodyLimits { bytes: self.config.max_message_bytes, budget: None, taken: None, timed_out: |_| false };
-        let collected = Collect::new(body, limits).await.map_err(|lost| denial_of_lost(head, lost))?;
-        let inspection = read(head, &collected)?;
-        let streamable = Requester::of(head).is_streamable() || inspection.era() == Era::Modern;
-        let requester = Requester::new(Some(inspection.clone()), streamable);
-        let batch = DenialKind::Message(message::Fault::BatchNotAllowed);
-        let message = inspection.messages().next().filter(|_| !inspection.is_batch());
-        let message = message.ok_or_else(|| requester.refusal(batch))?;
-        let told = match message.kind() {
-            MessageKind::Notification => self.notification(head, &inspection, &message, deadline).await,
-            MessageKind::Reply => Ok(empty(StatusCode::ACCEPTED)),
-            MessageKind::Request => self.request(head, &inspection, &message, &requester, deadline).await,
-        };
-        told.map_err(|fault| {
+        let collected = Collect::new(body, limits).await.map_err(|lost| denial_of_lost(&head, lost))?;
+        let inspection = read(&head, &collected)?;
+        let (caller, plan) = (Caller::of(&head, &inspection), Plan::of(&head, &inspection)?);
+        // While the answer is waited for nothing is kept of the request, nor of what a gate has set aside for it.
+        drop((collected, inspection, head));
+        self.act(plan, &caller, deadline).await.map_err(|fault| {
             tracing::warn!(server.name = %self.config.name, upstream.fault = fault.reason(), "no answer");
-            requester.denial(fault)
+            caller.denial(fault)
         })
     }
 
-    async fn notification(
-        &self,
-        head: &Parts,
-        inspection: &Inspection,
-        message: &Message<'_>,
-        deadline: Instant,
-    ) -> Result<Reply, UpstreamFault> {
-        match &*message.method().unwrap_or_default() {
-            // The child has been greeted by us, asks nobody but us, and has the operator's roots.
-            "notifications/initialized" | "notifications/progress" | "notifications/roots/list_changed" => {}
-            "notifications/cancelled" => self.cancelled(head, inspection, message),
-            _ => self.up_by(deadline).await?.link.say(inspection.bytes().clone())?,
+    async fn act(&self, plan: Plan, caller: &Caller, deadline: Instant) -> Result<Reply, UpstreamFault> {
+        match plan {
+            Plan::Accept => {}
+            Plan::Cancel(cancellation) => self.cancel(&cancellation),
+            Plan::Tell(text) => self.admit(deadline).await?.0.link.say(text)?,
+            Plan::Greet(id) => return Ok(json(self.admit(deadline).await?.0.welcome.answer(&id))),
+            Plan::Pong(id) => return Ok(json(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).into())),
+            Plan::Ask(asked, endless) => {
+                let (up, permit) = self.admit(deadline).await?;
+                let ticket = up.link.ask(&asked, self.config.events)?;
+                drop(asked);
+                let patience = Patience { deadline, more: self.config.timeout, endless };
+                return answer(Answering::new(ticket, permit, caller.clone(), patience)).await;
+            }
         }
         Ok(empty(StatusCode::ACCEPTED))
     }
 
     /// Cancels a request of the same principal's. That nothing is cancelled is no fault: it may have been answered.
-    fn cancelled(&self, head: &Parts, inspection: &Inspection, message: &Message<'_>) {
+    fn cancel(&self, cancellation: &Cancellation) {
         let State::Up(up) = &*self.state.borrow() else { return };
-        let Some(id) = message.params().get("requestId") else { return };
-        let raw = str::from_utf8(id.raw()).unwrap_or_default();
-        if let Some(number) = up.link.number_of(raw, head.extensions.get::<Principal>()) {
-            let text = replaced(inspection.bytes(), id.place(), &number.to_string());
+        let Cancellation { text, id, owner } = cancellation;
+        if let Some(number) = up.link.number_of(text_at(text, id.clone()), owner.as_ref()) {
             // A child that does not read this will not read much else.
-            _ = up.link.say(text);
+            _ = up.link.say(replaced(text, id.clone(), &number.to_string()));
         }
     }
 
-    async fn request(
-        &self,
-        head: &Parts,
-        inspection: &Inspection,
-        message: &Message<'_>,
-        requester: &Requester,
-        deadline: Instant,
-    ) -> Result<Reply, UpstreamFault> {
-        let id = message.id().unwrap_or("null");
-        match &*message.method().unwrap_or_default() {
-            "initialize" => Ok(json(self.up_by(deadline).await?.welcome.answer(id))),
-            "ping" => Ok(json(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).into())),
-            method => {
-                let up = self.up_by(deadline).await?;
-                let asked = self.asked(head, inspection, message, method == "subscriptions/listen");
-                let ticket = up.link.ask(&asked)?;
-                answer(Answering::new(ticket, requester.clone(), self.config.timeout, deadline)).await
-            }
-        }
-    }
-
-    fn asked(&self, head: &Parts, inspection: &Inspection, message: &Message<'_>, subscribes: bool) -> Asked {
-        let token = message.meta().get("progressToken").map(|token| token.place());
-        let listens = (token.is_some() || subscribes) && accepts_events(&head.headers);
-        Asked {
-            text: inspection.bytes().clone(),
-            id: message.id_place().unwrap_or_default(),
-            token,
-            owner: head.extensions.get::<Principal>().cloned(),
-            events: listens.then_some(self.config.events),
-        }
-    }
-
-    async fn up_by(&self, deadline: Instant) -> Result<Up, UpstreamFault> {
-        timeout_at(deadline, self.up()).await.unwrap_or(Err(UpstreamFault::TimedOut))
+    /// The child, and a place among those who may wait for it.
+    async fn admit(&self, deadline: Instant) -> Result<(Up, OwnedSemaphorePermit), UpstreamFault> {
+        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| UpstreamFault::Unavailable)?;
+        let up = timeout_at(deadline, self.up()).await.unwrap_or(Err(UpstreamFault::TimedOut))?;
+        Ok((up, permit))
     }
 
     /// The child. While one is being started it is waited for; once that has failed nobody waits.
@@ -150,6 +117,74 @@ impl Shared {
             State::Starting => Err(UpstreamFault::Unavailable),
         }
     }
+}
+
+/// What is to be done with a message, when the rest of its request is no longer there.
+enum Plan {
+    Accept,
+    Ask(Asked, bool),
+    Cancel(Cancellation),
+    Greet(Box<str>),
+    Pong(Box<str>),
+    Tell(Bytes),
+}
+
+struct Cancellation {
+    text: Bytes,
+    id: Range<usize>,
+    owner: Option<Principal>,
+}
+
+impl Plan {
+    fn of(head: &Parts, inspection: &Inspection) -> Result<Self, Denial> {
+        let message = inspection.messages().next().filter(|_| !inspection.is_batch());
+        let Some(message) = message else {
+            let kind = DenialKind::Message(message::Fault::BatchNotAllowed);
+            return Err(Requester::new(Some(inspection.clone()), is_streamable(head, inspection)).refusal(kind));
+        };
+        Ok(match message.kind() {
+            MessageKind::Notification => Self::of_notification(head, inspection, &message),
+            MessageKind::Reply => Self::Accept,
+            MessageKind::Request => Self::of_request(head, inspection, &message),
+        })
+    }
+
+    fn of_notification(head: &Parts, inspection: &Inspection, message: &Message<'_>) -> Self {
+        let text = inspection.bytes().clone();
+        match (&*message.method().unwrap_or_default(), message.params().get("requestId")) {
+            // The child has been greeted by us, asks nobody but us, and has the operator's roots.
+            ("notifications/initialized" | "notifications/progress" | "notifications/roots/list_changed", _)
+            | ("notifications/cancelled", None) => Self::Accept,
+            ("notifications/cancelled", Some(id)) => {
+                Self::Cancel(Cancellation { text, id: id.place(), owner: owner(head) })
+            }
+            _ => Self::Tell(text),
+        }
+    }
+
+    fn of_request(head: &Parts, inspection: &Inspection, message: &Message<'_>) -> Self {
+        let id = Box::from(message.id().unwrap_or("null"));
+        let method = message.method().unwrap_or_default();
+        let subscribes = method == "subscriptions/listen";
+        match &*method {
+            "initialize" => Self::Greet(id),
+            "ping" => Self::Pong(id),
+            _ => {
+                let token = message.meta().get("progressToken").map(|token| token.place());
+                let listens = (token.is_some() || subscribes) && accepts_events(&head.headers);
+                let (text, place) = (inspection.bytes().clone(), message.id_place().unwrap_or_default());
+                Self::Ask(Asked { text, id: place, token, owner: owner(head), listens }, subscribes)
+            }
+        }
+    }
+}
+
+fn owner(head: &Parts) -> Option<Principal> {
+    head.extensions.get::<Principal>().cloned()
+}
+
+fn is_streamable(head: &Parts, inspection: &Inspection) -> bool {
+    Requester::of(head).is_streamable() || inspection.era() == Era::Modern
 }
 
 /// Waits for what comes first: a plain answer, or the beginning of a stream.

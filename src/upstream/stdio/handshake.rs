@@ -10,9 +10,6 @@ use super::config::StdioConfig;
 use super::link::{Asked, Link};
 use crate::upstream::envelope;
 
-/// The last revision with a handshake.
-const REVISION: &str = "2025-11-25";
-
 /// What the child said to `initialize`.
 #[derive(Debug)]
 pub(super) struct Welcome {
@@ -30,7 +27,7 @@ impl Welcome {
 
 /// Greets the child. One that knows no `initialize` is of the era without handshakes; it is heard all the same.
 pub(super) async fn greet(link: &Arc<Link>, config: &StdioConfig) -> Result<Welcome, &'static str> {
-    let mut ticket = link.ask(&hello(config)).map_err(|_| "it cannot be greeted")?;
+    let mut ticket = link.ask(&hello(config), 1).map_err(|_| "it cannot be greeted")?;
     let answer = timeout(config.start_timeout, &mut ticket.answer).await.map_err(|_| "it does not greet in time")?;
     let answer = answer.ok().and_then(Result::ok).ok_or("it did not greet")?;
     let said = envelope::read(&answer).ok_or("it did not greet")?;
@@ -47,11 +44,11 @@ pub(super) async fn greet(link: &Arc<Link>, config: &StdioConfig) -> Result<Welc
 fn hello(config: &StdioConfig) -> Asked {
     let capabilities = if config.roots.is_empty() { json!({}) } else { json!({"roots": {}}) };
     let params = json!({
-        "protocolVersion": REVISION,
+        "protocolVersion": config.revision,
         "capabilities": capabilities,
         "clientInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
     });
     let head = r#"{"jsonrpc":"2.0","method":"initialize","id":"#;
     let text = format!(r#"{head}0,"params":{params}}}"#).into();
-    Asked { text, id: head.len()..head.len() + 1, token: None, owner: None, events: None }
+    Asked { text, id: head.len()..head.len() + 1, token: None, owner: None, listens: false }
 }

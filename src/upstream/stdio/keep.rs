@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout};
 
@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) config: StdioConfig,
     pub(super) hub: Hub,
     pub(super) state: watch::Sender<State>,
+    /// Of those who may wait at once.
+    pub(super) places: Arc<Semaphore>,
 }
 
 #[derive(Clone, Debug)]
@@ -113,7 +115,7 @@ async fn live(shared: &Arc<Shared>, stop: &watch::Receiver<()>) -> bool {
         }
     };
     let (group, (lines, queue)) = (pipes.group(), mpsc::channel(shared.config.queue));
-    let link = Arc::new(Link::new(lines, shared.config.max_in_flight));
+    let link = Arc::new(Link::new(lines));
     let mut tasks = Tasks::start(shared, pipes, &link, queue);
     tasks.all.spawn(stopped(stop.clone()));
     let end = tasks.next().await.unwrap_or(End::Stopped);

@@ -23,7 +23,6 @@ pub(super) struct Link {
     lines: mpsc::Sender<Bytes>,
     /// `None` once there will be no more answers.
     pending: Mutex<Option<HashMap<u64, Pending>>>,
-    max_in_flight: usize,
     next: AtomicU64,
 }
 
@@ -45,8 +44,8 @@ pub(super) struct Asked {
     /// The value of `_meta.progressToken`.
     pub(super) token: Option<Range<usize>>,
     pub(super) owner: Option<Principal>,
-    /// How many events may wait for whoever waits for the answer; none are wanted if there is no number.
-    pub(super) events: Option<usize>,
+    /// Whether whoever waits for the answer takes events as well.
+    pub(super) listens: bool,
 }
 
 /// What waits for an answer. Dropping it tells the child that nobody does.
@@ -67,15 +66,15 @@ impl Drop for Ticket {
 }
 
 impl Link {
-    pub(super) fn new(lines: mpsc::Sender<Bytes>, max_in_flight: usize) -> Self {
-        Self { lines, pending: Mutex::new(Some(HashMap::new())), max_in_flight, next: AtomicU64::new(1) }
+    pub(super) fn new(lines: mpsc::Sender<Bytes>) -> Self {
+        Self { lines, pending: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1) }
     }
 
-    /// Sends a request under a number of its own.
-    pub(super) fn ask(self: &Arc<Self>, asked: &Asked) -> Result<Ticket, UpstreamFault> {
+    /// Sends a request under a number of its own. So many events may wait for whoever waits for the answer.
+    pub(super) fn ask(self: &Arc<Self>, asked: &Asked, events: usize) -> Result<Ticket, UpstreamFault> {
         let number = self.next.fetch_add(1, Relaxed);
         let (sender, answer) = oneshot::channel();
-        let (events, received) = asked.events.map(mpsc::channel).unzip();
+        let (events, received) = asked.listens.then(|| mpsc::channel(events)).unzip();
         let text = |range: &Range<usize>| Box::from(text_at(&asked.text, range.clone()));
         let token = asked.token.as_ref().map(text);
         self.add(number, Pending { id: text(&asked.id), token, owner: asked.owner.clone(), answer: sender, events })?;
@@ -85,11 +84,7 @@ impl Link {
 
     fn add(&self, number: u64, pending: Pending) -> Result<(), UpstreamFault> {
         let mut all = self.pending();
-        let all = all.as_mut().ok_or(UpstreamFault::Unavailable)?;
-        if all.len() >= self.max_in_flight {
-            return Err(UpstreamFault::Unavailable);
-        }
-        all.insert(number, pending);
+        all.as_mut().ok_or(UpstreamFault::Unavailable)?.insert(number, pending);
         Ok(())
     }
 

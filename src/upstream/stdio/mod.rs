@@ -22,7 +22,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tower_service::Service;
 
 pub(super) use self::answering::Answering;
@@ -78,7 +78,8 @@ impl StdioUpstream {
     pub fn start(config: StdioConfig) -> Result<Self, NoRuntime> {
         let runtime = Handle::try_current().map_err(|_| NoRuntime)?;
         let hub = Hub::new(config.events, config.max_streams);
-        let shared = Arc::new(Shared { config, hub, state: watch::Sender::new(State::Starting) });
+        let places = Arc::new(Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS)));
+        let shared = Arc::new(Shared { config, hub, state: watch::Sender::new(State::Starting), places });
         let (stop, stopped) = watch::channel(());
         runtime.spawn(keep(Arc::clone(&shared), stopped));
         Ok(Self(Arc::new(Running { shared, _stop: stop })))
