@@ -32,7 +32,8 @@
 //! 2. **One handshake.** The child is greeted as a client of ours, with 2025-11-25 unless [otherwise](StdioConfig::with_revision), and no capabilities but `roots`, if the
 //!    operator has given any. Each client's `initialize` is answered with what the child said, its
 //!    `notifications/initialized` and `ping` from here. No session ids are given out. What has no handshake, from
-//!    2026-07-28 on, is passed on as it is.
+//!    2026-07-28 on, is passed on as it is; to a child that refuses that once it has been greeted give no
+//!    [handshake](StdioConfig::with_handshake).
 //! 3. **What the child asks** is answered from here: `ping`, `roots/list` with the operator's roots, and all else with
 //!    -32601. No client is bothered. What clients say of their roots, and their answers, end here.
 //! 4. **News.** What the child says to nobody in particular goes to every stream that was opened by GET. One that does not

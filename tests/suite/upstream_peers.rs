@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
@@ -87,4 +90,53 @@ async fn the_filesystem_server() {
     eprintln!("{other}");
     assert_eq!(other["isError"], true);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// One that knows both eras, and serves the one in which it is spoken to first.
+const BOTH: &str = r#"
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("both")
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+server.run("stdio")
+"#;
+
+fn modern(method: &str, name: Option<&str>, mut params: Value) -> Request<Full<Bytes>> {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let mut request = post(&json!({"jsonrpc": "2.0", "id": "m", "method": method, "params": params}));
+    let headers = [("mcp-protocol-version", Some("2026-07-28")), ("mcp-method", Some(method)), ("mcp-name", name)];
+    for (name, value) in headers.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    request
+}
+
+#[tokio::test]
+async fn a_server_of_both_eras() {
+    let Some(peers) = std::env::var_os("TOOLGATE_PEERS") else { return };
+    let python = PathBuf::from(peers).join("python-2/bin/python");
+    let config = StdioConfig::new(python).with_args(["-c", BOTH]).with_name("both");
+    let sum = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
+    let greeted = started(config.clone()).await;
+    assert_eq!(result(&greeted, "tools/call", sum.clone()).await["structuredContent"]["result"], 3);
+    let refused = send(&greeted, modern("server/discover", None, json!({}))).await;
+    eprintln!("{}", refused.text);
+    assert_eq!(refused.json()["error"]["code"], -32600);
+
+    let other = started(config.with_handshake(false)).await;
+    let found = send(&other, modern("server/discover", None, json!({}))).await;
+    eprintln!("{}", found.text);
+    assert!(found.json()["result"].is_object());
+    let answer = send(&other, modern("tools/call", Some("add"), sum)).await;
+    assert_eq!(answer.json()["result"]["structuredContent"]["result"], 3, "{answer:?}");
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let response = other.oneshot(modern("subscriptions/listen", None, listen)).await.unwrap();
+    let event = next_event(&mut response.into_body()).await.unwrap();
+    eprintln!("{event}");
+    assert_eq!(event["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "m");
 }

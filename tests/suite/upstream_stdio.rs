@@ -109,6 +109,15 @@ async fn a_child_of_the_era_without_handshakes_is_spoken_to_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_child_that_is_not_to_be_greeted_is_not() {
+    let upstream = started(python(&[]).with_handshake(false)).await;
+    let hello = json!({"jsonrpc": "2.0", "id": "h", "method": "initialize", "params": {}});
+    let answer = send(&upstream, post(&hello)).await.json();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("h"), &json!(-32601)));
+    assert_eq!(ask(&upstream, "seen", json!({})).await, json!(["tools/call"]));
+}
+
+#[tokio::test]
 async fn a_subscription_outlives_the_time_for_an_answer() {
     let upstream = started(python(&[]).with_timeout(Duration::from_millis(400))).await;
     let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {"notifications": {}}});

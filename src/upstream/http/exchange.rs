@@ -49,23 +49,32 @@ impl Inner {
         *response.version_mut() = Version::HTTP_11;
         self.check_status(response.status())?;
         headers::for_client(response.headers_mut(), self.config.trusted);
-        let Some(asked) = asked.filter(|asked| asked.messages().any(|message| message.id().is_some())) else {
-            return Ok(response.map(UpstreamBody::incoming));
-        };
+        match asked.filter(|asked| asked.messages().any(|message| message.id().is_some())) {
+            Some(asked) => self.checked(response, asked, deadline).await,
+            None => Ok(response.map(UpstreamBody::incoming)),
+        }
+    }
+
+    /// The response to what waits for an answer, if it is one.
+    async fn checked(
+        &self,
+        response: Response<Incoming>,
+        asked: &Inspection,
+        deadline: Instant,
+    ) -> Fallible<Response<UpstreamBody>> {
         // A reply is accepted without a word, like a notification.
         let replied = asked.messages().all(|message| message.kind() == MessageKind::Reply);
         let (refused, json) = (response.status().is_client_error(), is(response.headers(), "application/json"));
-        match (refused || json, is(response.headers(), "text/event-stream")) {
-            (_, true) => Ok(response.map(UpstreamBody::incoming)),
-            // What a server refuses is said by its status; it may say more, in JSON or not.
-            (true, false) => {
-                let response = self.receive(response, deadline).await?;
-                let valid = refused || replied || answers(response.body(), asked);
-                if valid { Ok(response.map(UpstreamBody::complete)) } else { Err(UpstreamFault::InvalidAnswer) }
-            }
-            (false, false) if replied => Ok(response.map(UpstreamBody::incoming)),
-            (false, false) => Err(UpstreamFault::InvalidAnswer),
+        if is(response.headers(), "text/event-stream") || (replied && !refused && !json) {
+            return Ok(response.map(UpstreamBody::incoming));
         }
+        // What a server refuses is said by its status; it may say more, in JSON or not.
+        if !refused && !json {
+            return Err(UpstreamFault::InvalidAnswer);
+        }
+        let response = self.receive(response, deadline).await?;
+        let valid = refused || replied || answers(response.body(), asked);
+        if valid { Ok(response.map(UpstreamBody::complete)) } else { Err(UpstreamFault::InvalidAnswer) }
     }
 
     /// Redirects are not followed; from a server that is not trusted clients do not hear of them.

@@ -53,6 +53,7 @@ pub struct StdioConfig {
     pub(super) events: usize,
     pub(super) max_streams: usize,
     pub(super) pauses: (Duration, Duration),
+    pub(super) greets: bool,
     pub(super) revision: Box<str>,
     pub(super) roots: Vec<(String, Option<String>)>,
 }
@@ -77,6 +78,7 @@ impl StdioConfig {
             events: 256,
             max_streams: 256,
             pauses: (Duration::from_millis(100), Duration::from_secs(30)),
+            greets: true,
             revision: LAST_REVISION.into(),
             roots: Vec::new(),
         }
@@ -181,6 +183,14 @@ impl StdioConfig {
     #[must_use]
     pub fn with_revision(mut self, revision: &str) -> Self {
         self.revision = revision.into();
+        self
+    }
+
+    /// Whether the child is greeted, which is the default. One that is not serves clients of 2026-07-28 and later only: a
+    /// child that knows both eras may serve only the one in which it was spoken to first.
+    #[must_use]
+    pub fn with_handshake(mut self, greets: bool) -> Self {
+        self.greets = greets;
         self
     }
 

@@ -27,6 +27,10 @@ impl Welcome {
 
 /// Greets the child. One that knows no `initialize` is of the era without handshakes; it is heard all the same.
 pub(super) async fn greet(link: &Arc<Link>, config: &StdioConfig) -> Result<Welcome, &'static str> {
+    if !config.greets {
+        let unknown = Bytes::from_static(br#"{"code":-32601,"message":"Method not found"}"#);
+        return Ok(Welcome { member: "error", value: unknown });
+    }
     let mut ticket = link.ask(&hello(config), 1).map_err(|_| "it cannot be greeted")?;
     let answer = timeout(config.start_timeout, &mut ticket.answer).await.map_err(|_| "it does not greet in time")?;
     let answer = answer.ok().and_then(Result::ok).ok_or("it did not greet")?;
