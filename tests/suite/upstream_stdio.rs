@@ -282,7 +282,7 @@ async fn requests_that_are_not_sent_on() {
 async fn three_services_of_which_one_is_dead_and_one_says_nothing() {
     let quick = started(python(&[])).await;
     let dead = StdioUpstream::start(tower_toolgate::upstream::StdioConfig::new("/nowhere/to/be/found")).unwrap();
-    let mute = StdioUpstream::start(python(&["mute"]).with_timeout(Duration::from_secs(2))).unwrap();
+    let mute = StdioUpstream::start(python(&["mute"]).with_timeout(Duration::from_secs(6))).unwrap();
     let waiting =
         tokio::spawn(async move { send(&mute, post(&call(&json!(1), "echo", &json!({"payload": 1})))).await });
     let start = Instant::now();
@@ -291,6 +291,6 @@ async fn three_services_of_which_one_is_dead_and_one_says_nothing() {
         assert_eq!((answer.reason(), answer.json()["id"].clone()), (json!("upstream.unreachable"), json!(1)));
         assert_eq!(ask(&quick, "echo", json!({"payload": 2})).await, json!(2));
     }
-    assert!(start.elapsed() < Duration::from_millis(1500), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     assert_eq!(waiting.await.unwrap().reason(), "upstream.timed_out");
 }
