@@ -61,6 +61,7 @@
 //! bytes ─▶ http     collect (bounded), one context for the whole stack
 //!       ─▶ json     read strictly, once
 //!       ─▶ message  which calls are these?
+//!       ─▶ server   does the server expose this tool, as it was approved?  ── no ─▶ answer
 //!       ─▶ policy   may this role make this call?  ── no ─▶ answer
 //!       ─▶ trust    what will it bring back, and may this session make it?  ── no ─▶ answer
 //!       ─▶ inner service, with the very bytes that were judged
@@ -74,7 +75,7 @@
 //! # Order
 //!
 //! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too);
-//! authentication; the binding of ids (`layer::binding`); the gate; content trust; tags (`layer::provenance_tag`); the service. Compression belongs outside of the gate, decompression of requests nowhere:
+//! authentication; the binding of ids (`layer::binding`); what is declared of the server (`layer::server_trust`); the gate; content trust; tags (`layer::provenance_tag`); the service. Compression belongs outside of the gate, decompression of requests nowhere:
 //! a compressed body is refused.
 //!
 //! # Features
@@ -88,7 +89,7 @@
 //!   Costs base64, hmac, sha2, getrandom, unicode-normalization.
 //! - `redis`: the memory of sessions that gateways share. Costs redis and tokio.
 //! - `server-trust`: what is declared of each server: the tools that it exposes, what it may ask for, and the definitions
-//!   that were approved. Costs ryu-js, sha2.
+//!   that were approved; and the layer that holds it to that. Costs ryu-js, sha2.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
 //! - `upstream`: [services](upstream) that reach a server over HTTP, or a child process over stdio. Costs hyper, hyper-util,
 //!   hyper-rustls, rustls, rustix, tokio, tokio-util, tracing, webpki-roots.

@@ -14,6 +14,8 @@ use crate::http::{BodyFault, HeadFault};
 use crate::json;
 use crate::message::{self, Call, Era, HeaderMismatch, Inspection, Message, MessageKind};
 use crate::policy::{Denied, short};
+#[cfg(feature = "server-trust")]
+use crate::server::ServerRefusal;
 use crate::trust::TrustFault;
 
 /// A decision not to forward. Holds names, never values. Cheap to clone.
@@ -50,6 +52,10 @@ pub enum DenialKind {
     Message(message::Fault),
     /// The policy.
     Policy(Denied),
+    /// What is declared of the server.
+    #[cfg(feature = "server-trust")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "server-trust")))]
+    Server(ServerRefusal),
     /// What the session has received.
     Trust(TrustFault),
     /// The service behind the gate.
@@ -97,6 +103,31 @@ impl Client {
     /// The one that has sent a head, in an era.
     pub(crate) fn of(head: &Parts, era: Era) -> Self {
         Self { streamable: era == Era::Modern || is_streamable(head), era }
+    }
+}
+
+impl DenialKind {
+    /// Whether a rule on who may do what refuses it, and not what is wrong with it.
+    pub(super) fn is_of_rules(&self) -> bool {
+        match self {
+            Self::Batch | Self::Policy(_) | Self::Trust(TrustFault::Refused(_)) => true,
+            _ => self.is_of_server(),
+        }
+    }
+
+    /// Whether what is asked for is not there, as far as the caller may know.
+    pub(super) fn hides(&self) -> bool {
+        matches!(self, Self::Policy(_)) || self.is_of_server()
+    }
+
+    #[cfg(feature = "server-trust")]
+    fn is_of_server(&self) -> bool {
+        matches!(self, Self::Server(refusal) if refusal.is_of_request())
+    }
+
+    #[cfg(not(feature = "server-trust"))]
+    fn is_of_server(&self) -> bool {
+        false
     }
 }
 
@@ -173,6 +204,8 @@ impl Denial {
             DenialKind::Json(error) => error.fault().reason(),
             DenialKind::Message(fault) => fault.reason(),
             DenialKind::Policy(denied) => denied.reason(),
+            #[cfg(feature = "server-trust")]
+            DenialKind::Server(refusal) => refusal.reason(),
             DenialKind::Trust(fault) => fault.reason(),
             DenialKind::Upstream(fault) => fault.reason(),
         }
@@ -195,6 +228,10 @@ impl Denial {
             DenialKind::Header(_) | DenialKind::Json(_) | DenialKind::Message(_) => StatusCode::BAD_REQUEST,
             DenialKind::Policy(Denied::ArgumentNotUnicode { .. }) => StatusCode::BAD_REQUEST,
             DenialKind::Batch | DenialKind::Policy(_) => StatusCode::FORBIDDEN,
+            #[cfg(feature = "server-trust")]
+            DenialKind::Server(refusal) if !refusal.is_of_request() => StatusCode::BAD_GATEWAY,
+            #[cfg(feature = "server-trust")]
+            DenialKind::Server(_) => StatusCode::FORBIDDEN,
             DenialKind::Trust(TrustFault::ConversationAmbiguous) => StatusCode::BAD_REQUEST,
             DenialKind::Trust(TrustFault::StoreUnavailable | TrustFault::Withheld) => StatusCode::SERVICE_UNAVAILABLE,
             DenialKind::Trust(TrustFault::Refused(_)) => StatusCode::FORBIDDEN,
@@ -221,6 +258,8 @@ impl Denial {
             | DenialKind::Policy(_)
             | DenialKind::Trust(_)
             | DenialKind::Upstream(_) => i32::from(self.status().as_u16()),
+            #[cfg(feature = "server-trust")]
+            DenialKind::Server(_) => i32::from(self.status().as_u16()),
         }
     }
 
@@ -267,6 +306,10 @@ impl fmt::Display for Denial {
             DenialKind::Json(error) => error.fmt(f),
             DenialKind::Message(fault) => fault.fmt(f),
             DenialKind::Policy(denied) => write_denied(f, denied, &self.0.subject),
+            #[cfg(feature = "server-trust")]
+            DenialKind::Server(refusal) if refusal.is_of_request() => write!(f, "{}: {refusal}", self.0.subject),
+            #[cfg(feature = "server-trust")]
+            DenialKind::Server(refusal) => refusal.fmt(f),
             DenialKind::Trust(fault @ TrustFault::Refused(_)) => write!(f, "{}: {fault}", self.0.subject),
             DenialKind::Trust(fault) => fault.fmt(f),
             DenialKind::Upstream(fault) => fault.fmt(f),

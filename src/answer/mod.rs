@@ -31,4 +31,7 @@ pub use self::requester::{Requester, UpstreamFault};
 pub use self::respond::{
     AlwaysForbidden, AlwaysInBand, AsToolError, AsUnknown, Negotiate, RequestScope, RespondToDenial,
 };
+#[cfg(feature = "server-trust")]
+#[cfg_attr(docsrs, doc(cfg(feature = "server-trust")))]
+pub use crate::server::ServerRefusal;
 pub use crate::trust::TrustFault;

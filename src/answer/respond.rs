@@ -61,7 +61,7 @@ impl RespondToDenial for Negotiate {
     }
 }
 
-/// HTTP 403 for every denial by a policy or a rule on sessions of what has an id, with a JSON-RPC error as its body. Released clients of MCP
+/// HTTP 403 for every denial by a policy, or a rule on sessions or servers, of what has an id, with a JSON-RPC error as its body. Released clients of MCP
 /// lose their session by it.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a unit struct is its own constructor")]
@@ -69,40 +69,30 @@ pub struct AlwaysForbidden;
 
 impl RespondToDenial for AlwaysForbidden {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
-        match denial.kind() {
-            DenialKind::Batch | DenialKind::Policy(_) | DenialKind::Trust(TrustFault::Refused(_)) => {
-                json_rpc_error(denial, false)
-            }
-            _ => Negotiate.respond(denial),
-        }
+        if denial.kind().is_of_rules() { json_rpc_error(denial, false) } else { Negotiate.respond(denial) }
     }
 }
 
-/// HTTP 200 with a JSON-RPC error for every denial by a policy or a rule on sessions of what has an id.
+/// HTTP 200 with a JSON-RPC error for every denial by a policy, or a rule on sessions or servers, of what has an id.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a unit struct is its own constructor")]
 pub struct AlwaysInBand;
 
 impl RespondToDenial for AlwaysInBand {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
-        match denial.kind() {
-            DenialKind::Batch | DenialKind::Policy(_) | DenialKind::Trust(TrustFault::Refused(_)) => {
-                json_rpc_error(denial, true)
-            }
-            _ => Negotiate.respond(denial),
-        }
+        if denial.kind().is_of_rules() { json_rpc_error(denial, true) } else { Negotiate.respond(denial) }
     }
 }
 
-/// A tool's result with `isError` for a denial of a tool call by a policy or a rule on sessions: models see its text. Else as [`AlwaysInBand`].
+/// A tool's result with `isError` for a denial of a tool call by a policy, or a rule on sessions or servers: models see its text. Else as [`AlwaysInBand`].
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a unit struct is its own constructor")]
 pub struct AsToolError;
 
 impl RespondToDenial for AsToolError {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
-        match (denial.kind(), denial.subject(), denial.id()) {
-            (DenialKind::Policy(_) | DenialKind::Trust(TrustFault::Refused(_)), Subject::Tool(_), Some(id)) => {
+        match (denial.subject(), denial.id()) {
+            (Subject::Tool(_), Some(id)) if denial.kind().is_of_rules() => {
                 let text = escaped(&denial.to_string());
                 let modern = if denial.era() == Era::Modern { r#""resultType":"complete","# } else { "" };
                 let content = format!(r#"[{{"type":"text","text":{text}}}]"#);
@@ -124,9 +114,9 @@ pub struct AsUnknown;
 
 impl RespondToDenial for AsUnknown {
     fn respond(&self, denial: &Denial) -> Response<Bytes> {
-        match (denial.kind(), denial.addressee()) {
-            (DenialKind::Policy(_), Addressee::Id(id)) => json(StatusCode::OK, message(id, &unknown(denial))),
-            (DenialKind::Policy(_), Addressee::Batch(ids)) if !ids.is_empty() => {
+        match denial.addressee() {
+            Addressee::Id(id) if denial.kind().hides() => json(StatusCode::OK, message(id, &unknown(denial))),
+            Addressee::Batch(ids) if !ids.is_empty() && denial.kind().hides() => {
                 let own = unknown(denial);
                 json(StatusCode::OK, batch(ids, &own, r#"{"code":-32603,"message":"Not processed"}"#))
             }

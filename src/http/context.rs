@@ -121,7 +121,7 @@ impl Context {
 
     /// The context of the same request now that its body and its head are changed. What is to be done with the
     /// response stays.
-    #[cfg(any(feature = "content-trust", feature = "provenance"))]
+    #[cfg(any(feature = "content-trust", feature = "provenance", feature = "server-trust"))]
     pub(crate) fn reread(&self, head: &mut Parts, bytes: &Bytes) -> Result<Self, ReadError> {
         let Inner { reading, hold, .. } = &*self.inner;
         let mirror = Mirror::read(&head.headers).map_err(ReadError::Mirror)?;

@@ -11,5 +11,8 @@ mod join;
 #[cfg(feature = "provenance")]
 #[cfg_attr(docsrs, doc(cfg(feature = "provenance")))]
 pub mod provenance_tag;
+#[cfg(feature = "server-trust")]
+#[cfg_attr(docsrs, doc(cfg(feature = "server-trust")))]
+pub mod server_trust;
 
 pub use self::join::{Join, Joined};

@@ -10,6 +10,7 @@ use pin_project_lite::pin_project;
 
 use super::events::{Event, Splitter, TooLong};
 use super::ingest::{Carrier, Markings, Unmarked};
+use super::lists::Unreadable;
 use super::plan::{Stages, Watch};
 use super::rewrite::Origin;
 use crate::answer::{DenialKind, TrustFault, UpstreamFault};
@@ -131,8 +132,9 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
             None => self.fail(None, DenialKind::Body(BodyFault::BudgetExhausted)),
             Some(Err(TooLong)) => self.fail(None, DenialKind::Upstream(UpstreamFault::TooLarge)),
             Some(Ok(event)) => match handed_on(&event, *this.watch, this.stages) {
-                Some(bytes) => self.mark(&event, bytes),
-                None => self.fail(Some(&event), DenialKind::Upstream(UpstreamFault::InvalidAnswer)),
+                Ok(bytes) => self.mark(&event, bytes),
+                Err(unreadable) if unreadable.is_unwanted() => self.drop_event(&event, unreadable.into()),
+                Err(unreadable) => self.fail(Some(&event), unreadable.into()),
             },
         }
     }
@@ -151,6 +153,12 @@ impl<R: Body<Data = Bytes>> EventBody<R> {
         }
         *this.waiting = Some((markings, bytes));
         Step::Dropped
+    }
+
+    /// An event goes, and the stream goes on.
+    fn drop_event(self: Pin<&mut Self>, event: &Event, kind: DenialKind) -> Step {
+        (self.project().failure.0)(kind);
+        event.without_data().map_or(Step::Dropped, Step::Event)
     }
 
     /// What becomes of an event that cannot be read.
@@ -177,21 +185,21 @@ fn grown(held: &mut Option<Reservation>, bytes: usize) -> bool {
     held.as_mut().is_none_or(|held| held.resize(bytes))
 }
 
-/// An event as it may be handed on; `None` if it cannot be read.
-fn handed_on(event: &Event, watch: Watch, stages: &Stages) -> Option<Bytes> {
+/// An event as it may be handed on.
+fn handed_on(event: &Event, watch: Watch, stages: &Stages) -> Result<Bytes, Unreadable> {
     // Without a bracket there is no message in it, however it is read: a sign of life, or the place to post to.
     if stages.change_nothing() || !event.has_json() {
-        return Some(event.raw().clone());
+        return Ok(event.raw().clone());
     }
     // What hides from clients that follow the standard matters where something must not be seen.
     let conceals = stages.are_exact();
     let data = event.data().filter(|data| !data.is_empty());
     let Some(data) = data else {
-        return Some(if conceals { event.with_data(&[b""]) } else { event.raw().clone() });
+        return Ok(if conceals { event.with_data(&[b""]) } else { event.raw().clone() });
     };
-    let pieces = stages.apply(watch, &data, Origin::Stream).ok()?;
-    match &pieces[..] {
-        [same] if is_the_very(same, &data) && !(conceals && event.hides_json()) => Some(event.raw().clone()),
-        pieces => Some(event.with_data(pieces)),
-    }
+    let pieces = stages.apply(watch, &data, Origin::Stream)?;
+    Ok(match &pieces[..] {
+        [same] if is_the_very(same, &data) && !(conceals && event.hides_json()) => event.raw().clone(),
+        pieces => event.with_data(pieces),
+    })
 }

@@ -9,7 +9,10 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::answer::{DenialKind, UpstreamFault};
 use crate::json::{self, Cuts, Edits, Kind, Reader, Text, Value, folds_onto};
+#[cfg(feature = "server-trust")]
+use crate::server::ServerRefusal;
 
 const CACHE_SCOPE: &str = "cacheScope";
 const ERROR: &str = "error";
@@ -83,6 +86,9 @@ pub(crate) enum Unreadable {
     NoList,
     /// The text is neither an object nor an array of objects.
     NotAMessage,
+    /// It asks its client for something that it may not: whoever waits is told so.
+    #[cfg(feature = "server-trust")]
+    Refused(ServerRefusal),
     /// A result is an array.
     ResultArray,
     /// A result stands beside an error or a method.
@@ -91,6 +97,9 @@ pub(crate) enum Unreadable {
     Unbindable,
     /// Content that cannot be marked.
     Unmarkable,
+    /// A request to the client that its server may not make: it goes, and what somebody waits for may still come.
+    #[cfg(feature = "server-trust")]
+    Unwanted(ServerRefusal),
 }
 
 impl From<json::Error> for Unreadable {
@@ -107,6 +116,8 @@ impl fmt::Display for Unreadable {
             Self::Json(error) => fmt::Display::fmt(error, f),
             Self::NoList => f.write_str("no list where one was asked for"),
             Self::NotAMessage => f.write_str("neither a message nor a batch"),
+            #[cfg(feature = "server-trust")]
+            Self::Refused(refusal) | Self::Unwanted(refusal) => refusal.fmt(f),
             Self::ResultArray => f.write_str("a result that is an array"),
             Self::TwoOutcomes => f.write_str("a result beside an error or a method"),
             Self::Unbindable => f.write_str("an id that cannot be bound"),
@@ -116,6 +127,26 @@ impl fmt::Display for Unreadable {
 }
 
 impl std::error::Error for Unreadable {}
+
+impl Unreadable {
+    /// Whether only the message goes.
+    pub(crate) fn is_unwanted(self) -> bool {
+        #[cfg(feature = "server-trust")]
+        return matches!(self, Self::Unwanted(_));
+        #[cfg(not(feature = "server-trust"))]
+        false
+    }
+}
+
+impl From<Unreadable> for DenialKind {
+    fn from(unreadable: Unreadable) -> Self {
+        match unreadable {
+            #[cfg(feature = "server-trust")]
+            Unreadable::Refused(refusal) | Unreadable::Unwanted(refusal) => Self::Server(refusal),
+            _ => Self::Upstream(UpstreamFault::InvalidAnswer),
+        }
+    }
+}
 
 /// Reads one JSON-RPC response, or a batch of them, and says what must change so that only permitted entries are
 /// listed.

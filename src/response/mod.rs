@@ -21,9 +21,11 @@ pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::ingest::{Carrier, Markings};
 #[cfg(feature = "content-trust")]
 pub(crate) use self::ingest::{Ingest, Marking, Unmarked};
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "server-trust"))]
 pub(crate) use self::lists::Unreadable;
-pub(crate) use self::plan::{ListRule, Plan, Stage, Stages, Watch};
+#[cfg(feature = "server-trust")]
+pub(crate) use self::plan::Expose;
+pub(crate) use self::plan::{ListRule, Permissions, Plan, Stage, Stages, Watch};
 pub(crate) use self::rewrite::Origin;
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "server-trust"))]
 pub(crate) use self::rewrite::Rewrite;

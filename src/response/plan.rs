@@ -1,5 +1,7 @@
 //! What is to be done with a response.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -12,17 +14,53 @@ use crate::json::{coalesce, join};
 use crate::message::{Era, Inspection, Message};
 use crate::policy::{Listed, Policy};
 
+/// What a list is cut down to.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "server-trust"), allow(dead_code, reason = "nothing is said of servers"))]
+pub(crate) enum ListRule {
+    /// The tools that a server exposes.
+    Exposed(Arc<dyn Expose>),
+    /// What somebody may use.
+    Permitted(Permissions),
+}
+
+/// Says which tools are exposed.
+pub(crate) trait Expose: fmt::Debug + Send + Sync {
+    /// Whether a tool is.
+    fn exposes(&self, tool: &str) -> bool;
+
+    /// The tools in a message, as it came from the server, that are hidden for the sake of what else it says of them.
+    fn quarantined(&self, message: &[u8]) -> Result<HashSet<String>, Unreadable>;
+}
+
+impl ListRule {
+    fn permits(&self, entry: &Entry<'_>) -> bool {
+        match self {
+            Self::Exposed(server) => entry.kind != ListKind::Tools || server.exposes(entry.name),
+            Self::Permitted(permissions) => permissions.permit(entry),
+        }
+    }
+
+    /// The tools that are hidden, whatever their names.
+    fn quarantined(&self, message: &[u8]) -> Result<HashSet<String>, Unreadable> {
+        match self {
+            Self::Exposed(server) => server.quarantined(message),
+            Self::Permitted(_) => Ok(HashSet::new()),
+        }
+    }
+}
+
 /// Whose permissions a list is cut down to.
 #[derive(Clone, Debug)]
-pub(crate) struct ListRule {
+pub(crate) struct Permissions {
     pub(crate) policy: Policy,
     pub(crate) roles: Roles,
     pub(crate) server: Option<Server>,
 }
 
-impl ListRule {
+impl Permissions {
     /// Whether one of the roles may use what an entry names, in some way.
-    fn permits(&self, entry: &Entry<'_>) -> bool {
+    fn permit(&self, entry: &Entry<'_>) -> bool {
         let server = self.server.as_ref().map(Server::as_str);
         let listed = match entry.kind {
             ListKind::Prompts => Listed::Prompt(entry.name),
@@ -57,13 +95,7 @@ pub(crate) enum Stage {
 }
 
 impl Stages {
-    pub(crate) fn of(stage: Stage) -> Self {
-        let mut stages = Self::default();
-        stages.push(stage);
-        stages
-    }
-
-    fn push(&mut self, stage: Stage) {
+    pub(crate) fn push(&mut self, stage: Stage) {
         match stage {
             Stage::Ingest(ingest) => self.ingests.push(ingest),
             Stage::List(rule) => self.lists.push(rule),
@@ -93,10 +125,20 @@ impl Stages {
 
     /// A message as it may be handed on.
     pub(crate) fn apply(&self, watch: Watch, message: &Bytes, mut of: Origin<'_>) -> Result<Vec<Bytes>, Unreadable> {
+        let mut hidden = HashSet::new();
+        for rule in &self.lists {
+            hidden.extend(rule.quarantined(message)?);
+        }
         let pieces = self.rewrites.apply(message, &mut of)?;
         let pieces = match self.lists.is_empty() {
             true => coalesce(pieces),
-            false => watch.apply(&join(pieces), &self.lists, matches!(of, Origin::Stream))?,
+            false => {
+                let permits = &mut |entry: &Entry<'_>| {
+                    let hides = entry.kind == ListKind::Tools && hidden.contains(entry.name);
+                    !hides && self.lists.iter().all(|rule| rule.permits(entry))
+                };
+                watch.apply(&join(pieces), matches!(of, Origin::Stream), permits)?
+            }
         };
         Ok(self.rewrites.seal(pieces))
     }
@@ -173,12 +215,17 @@ impl Watch {
     }
 
     /// A message as it may be handed on, alone or as one of a stream.
-    fn apply(self, text: &Bytes, rules: &[ListRule], streamed: bool) -> Result<Vec<Bytes>, Unreadable> {
+    fn apply(
+        self,
+        text: &Bytes,
+        streamed: bool,
+        permits: &mut dyn FnMut(&Entry<'_>) -> bool,
+    ) -> Result<Vec<Bytes>, Unreadable> {
         let asked = match self {
             Self::List { kind, modern } => Asked { list: Some(kind), modern, streamed },
             Self::Answers | Self::Nothing | Self::Shapes => Asked { streamed, ..Asked::default() },
         };
-        let edits = filter(text, asked, &mut |entry| rules.iter().all(|rule| rule.permits(entry)))?;
+        let edits = filter(text, asked, permits)?;
         if edits.is_empty() {
             return Ok(vec![text.clone()]);
         }

@@ -28,6 +28,7 @@
 
 mod build;
 mod collision;
+mod declared;
 mod duration;
 mod entry;
 mod error;
@@ -37,6 +38,7 @@ mod lint;
 mod meta;
 mod pin;
 mod reach;
+mod refusal;
 mod score;
 mod secret;
 mod transport;
@@ -51,10 +53,13 @@ pub use self::exposure::{Attestation, Exposure};
 pub use self::level::{McpTrustLevel, UnknownTrustLevel};
 pub use self::lint::{ServerLint, ServerLintKind};
 pub use self::meta::{CapabilityClass, DataSensitivity, FlaggedParameter, ToolSecurityMeta};
+pub(crate) use self::pin::all_definitions;
 pub use self::pin::{
     Definition, DefinitionFault, DefinitionHash, ListFault, NoHash, PinError, PinProblem, PinVerdict, Pins, definitions,
 };
-pub use self::reach::ReachBack;
+pub(crate) use self::reach::{Asked, Unclear};
+pub use self::reach::{Reach, ReachBack};
+pub use self::refusal::ServerRefusal;
 pub use self::score::TrustScore;
 pub use self::secret::Secret;
 pub use self::transport::McpTransport;

@@ -1,15 +1,22 @@
 //! What a server may ask for.
 
+mod asked;
+mod declared;
+mod kind;
+
 use std::time::Duration;
 
 use super::entry::ServerEntry;
 use super::level::McpTrustLevel;
 
+pub(crate) use self::asked::{Asked, Unclear};
+pub use self::kind::Reach;
+
 /// What a server may ask of the client that called it.
 ///
 /// - In a sandbox: nothing.
 /// - Untrusted: the user, with `elicitation_enabled`; the roots, if the entry names any; never the model.
-/// - Trusted: the model and the roots, and the user with `elicitation_enabled`.
+/// - Trusted: the model and the roots, what no revision knows, and the user with `elicitation_enabled`.
 ///
 /// # Example
 ///
@@ -28,11 +35,12 @@ pub struct ReachBack {
     sampling: bool,
     elicitation: Option<Duration>,
     roots: bool,
+    others: bool,
 }
 
 impl ReachBack {
     /// Nothing.
-    pub const NONE: Self = Self { sampling: false, elicitation: None, roots: false };
+    pub const NONE: Self = Self { sampling: false, elicitation: None, roots: false, others: false };
 
     /// As far as the operator trusts the server.
     #[must_use]
@@ -65,7 +73,24 @@ impl ReachBack {
             sampling: is_trusted,
             elicitation: entry.elicitation_enabled.then_some(timeout),
             roots: is_trusted || !entry.roots.is_empty(),
+            others: is_trusted,
         }
+    }
+
+    /// Whether it may ask for something.
+    #[must_use]
+    pub const fn permits(&self, reach: Reach) -> bool {
+        match reach {
+            Reach::Elicitation => self.elicitation.is_some(),
+            Reach::Other => self.others,
+            Reach::Roots => self.roots,
+            Reach::Sampling => self.sampling,
+        }
+    }
+
+    /// Whether it may ask for whatever there is.
+    pub(crate) const fn permits_all(&self) -> bool {
+        self.elicitation.is_some() && self.others && self.roots && self.sampling
     }
 
     /// Whether it may have the client's model write something.

@@ -61,6 +61,12 @@ mod provenance_spoofing;
 #[cfg(all(feature = "content-trust", feature = "provenance"))]
 mod provenance_streams;
 mod readiness;
+#[cfg(feature = "server-trust")]
+mod server_trust;
+#[cfg(feature = "server-trust")]
+mod server_trust_pins;
+#[cfg(feature = "server-trust")]
+mod server_trust_reach;
 mod support;
 #[cfg(feature = "upstream")]
 mod upstream_http;

@@ -15,7 +15,7 @@ use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, P
 use crate::message::{Call, Era, Inspection, Message};
 use crate::observe::Outcome;
 use crate::policy::Decision;
-use crate::response::{ListRule, Plan, Stage, Watch};
+use crate::response::{ListRule, Permissions, Plan, Stage, Watch};
 
 impl Guard for Gate {
     type Deciding = Ready<Decided>;
@@ -94,7 +94,8 @@ impl Gate {
     }
 
     fn list_rule(&self, caller: &Caller<'_>) -> ListRule {
-        ListRule { policy: self.policy.clone(), roles: caller.roles.clone(), server: caller.server.cloned() }
+        let (policy, roles, server) = (self.policy.clone(), caller.roles.clone(), caller.server.cloned());
+        ListRule::Permitted(Permissions { policy, roles, server })
     }
 
     fn judge_body(&self, head: &mut Parts, collected: &Collected) -> Result<Passage, Denial> {

@@ -95,7 +95,8 @@ impl BindingGuard {
         let edited = ids.unbind(context.inspection());
         let edited = edited.map_err(|(at, kind)| refuse(head, &context, Some(at), kind))?;
         if let Some(bytes) = edited {
-            correct(head, &ids, bytes.len());
+            measure(&mut head.headers, bytes.len());
+            correct_name(head, &ids);
             context = self.front.reread(&context, head, &bytes)?;
             collected.bytes = bytes;
         }
@@ -164,9 +165,8 @@ impl BindingGuard {
     }
 }
 
-/// Makes a head fit a body in which ids were replaced.
-fn correct(head: &mut Parts, ids: &BoundIds, length: usize) {
-    measure(&mut head.headers, length);
+/// Makes the name that a head mirrors fit a body in which ids were replaced.
+fn correct_name(head: &mut Parts, ids: &BoundIds) {
     if let Some((presented, own)) = ids.replaced(TaskPlace::Params) {
         Mirror::correct_name(&mut head.headers, presented, own);
     }

@@ -3,6 +3,16 @@
 /// The methods of a layer's builder that set what layers share.
 macro_rules! front_methods {
     () => {
+        $crate::layer::exchange::front_methods!(unnamed);
+
+        /// Names the server behind the gate: the owner of what is called. Without, it is the [`Server`](crate::Server) in the request's
+        /// extensions, if any.
+        pub fn with_server(self, server: $crate::identity::Server) -> Self {
+            self.set_front(|front| front.server = Some(server))
+        }
+    };
+    // Of a layer that knows its server.
+    (unnamed) => {
         /// Sets the dialect of bodies. It is the layer's for good: no header chooses it.
         pub fn with_dialect(self, dialect: impl $crate::message::Dialect) -> Self {
             self.set_front(|front| {
@@ -15,12 +25,6 @@ macro_rules! front_methods {
         /// Sets where the caller's roles come from.
         pub fn with_roles(self, roles: impl $crate::identity::ExtractRoles) -> Self {
             self.set_front(|front| front.roles = std::sync::Arc::new(roles))
-        }
-
-        /// Names the server behind the gate: the owner of what is called. Without, it is the [`Server`](crate::Server) in the request's
-        /// extensions, if any.
-        pub fn with_server(self, server: $crate::identity::Server) -> Self {
-            self.set_front(|front| front.server = Some(server))
         }
 
         /// Sets what a body may have in bytes. The default is 4 MiB; more than [`MAX_LENGTH`](crate::json::MAX_LENGTH) is that.

@@ -120,7 +120,7 @@ impl Front {
     }
 
     /// Reads a body anew that this layer has changed.
-    #[cfg(any(feature = "content-trust", feature = "provenance"))]
+    #[cfg(any(feature = "content-trust", feature = "provenance", feature = "server-trust"))]
     pub(crate) fn reread(&self, context: &Context, head: &mut Parts, bytes: &Bytes) -> Result<Context, Denial> {
         let read = context.reread(head, bytes);
         read.map_err(|error| self.refuse(head, error.into(), IdSalvage::of(bytes)))

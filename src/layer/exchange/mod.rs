@@ -15,7 +15,7 @@ pub(crate) use self::front::{Front, Protocol};
 pub(crate) use self::future::Exchange;
 pub(crate) use self::guard::{Admitted, Decided, Guard, Step};
 pub(crate) use self::headers::ask_for_plain;
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "server-trust"))]
 pub(crate) use self::headers::measure;
 pub(crate) use self::parts::{future_of, service_of};
 pub(crate) use self::passage::{Passage, Work};

@@ -221,7 +221,10 @@ impl Front {
             _ if !stages.are_exact() => Ok(vec![bytes.clone()]),
             Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
         };
-        let Ok(pieces) = pieces else { return refused(head, INVALID) };
+        let pieces = match pieces {
+            Ok(pieces) => pieces,
+            Err(unreadable) => return refused(head, unreadable.into()),
+        };
         let markings = stages.ingests.examine(&bytes, Carrier::Answer);
         if !stages.lists.is_empty() {
             make_private(&mut head.headers);

@@ -29,13 +29,20 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Adds a stage to the plan of a chain, or does it here.
-    pub(crate) fn of(stage: Option<Stage>, plan: Option<Arc<Plan>>, place: Place) -> Self {
-        let Some(plan) = plan else { return stage.map_or(Self::None, |stage| Self::Own(Stages::of(stage))) };
-        match stage.and_then(|stage| plan.register(stage).err()) {
-            Some(stage) => Self::Own(Stages::of(stage)),
-            None if place.after => Self::None,
-            None => Self::Plan(plan),
+    /// Adds stages to the plan of a chain, or does them here.
+    pub(crate) fn of(stages: impl IntoIterator<Item = Stage>, plan: Option<Arc<Plan>>, place: Place) -> Self {
+        let mut own: Option<Stages> = None;
+        for stage in stages {
+            let left = match &plan {
+                Some(plan) => plan.register(stage).err(),
+                None => Some(stage),
+            };
+            left.into_iter().for_each(|stage| own.get_or_insert_default().push(stage));
+        }
+        match (own, plan) {
+            (Some(own), _) => Self::Own(own),
+            (None, Some(plan)) if !place.after => Self::Plan(plan),
+            (None, _) => Self::None,
         }
     }
 

@@ -87,6 +87,22 @@ pub fn definitions(list_answer: &[u8]) -> Result<Vec<Definition>, ListFault> {
     list.found.ok_or(ListFault::NoList)
 }
 
+/// The definitions in all lists of tools of a message, or of a batch; nearly always there is one list, or none.
+pub(crate) fn all_definitions(text: &[u8]) -> Result<Vec<Definition>, ListFault> {
+    let mut list = List { text, reader: Reader::tolerant(text)?, found: None };
+    let mut all = Vec::new();
+    if list.reader.kind()? == Kind::Array {
+        list.reader.open_array()?;
+        while list.reader.element()? {
+            all.append(&mut list.message()?);
+        }
+    } else {
+        all = list.message()?;
+    }
+    list.reader.end()?;
+    Ok(all)
+}
+
 /// Tolerant: a definition is read once more, by itself, and what else is in the answer is nobody's concern here.
 struct List<'a> {
     text: &'a [u8],
@@ -95,6 +111,14 @@ struct List<'a> {
 }
 
 impl List<'_> {
+    fn message(&mut self) -> Result<Vec<Definition>, ListFault> {
+        match self.reader.kind()? {
+            Kind::Object => self.object(true)?,
+            _ => drop(self.reader.value()?),
+        }
+        Ok(self.found.take().unwrap_or_default())
+    }
+
     fn object(&mut self, is_outermost: bool) -> Result<(), ListFault> {
         self.reader.open_object()?;
         while let Some(key) = self.reader.key()? {

@@ -8,6 +8,7 @@ mod hash;
 mod number;
 mod pins;
 
+pub(crate) use self::definition::all_definitions;
 pub use self::definition::{Definition, definitions};
 pub use self::fault::{DefinitionFault, ListFault};
 pub use self::file::{PinError, PinProblem};

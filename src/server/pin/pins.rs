@@ -110,6 +110,11 @@ impl Pins {
         self.approved.contains_key(server) || self.required.contains(server)
     }
 
+    /// Whether a tool has a pin.
+    pub(crate) fn has(&self, server: &str, tool: &str) -> bool {
+        self.approved.get(server).is_some_and(|tools| tools.contains_key(tool))
+    }
+
     /// Approves a definition, in the place of the one that was approved before, which is returned.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 mod entries;
 mod exposing;
+mod reaching;
 mod secrets;
 mod trusting;
 

@@ -1,0 +1,147 @@
+//! Holds a server to what is declared of it.
+//!
+//! What an operator says of a server is a [`ServerEntry`](crate::server::ServerEntry). This layer stands in front of that
+//! server, be it a proxy, a child process or a service in the same program, and sees to it that only the tools that the
+//! entry exposes are listed and called, that the server asks its clients for nothing which it may not ask for, and that
+//! tools are still those that were [approved](ServerTrustLayer::with_pins). It is the outermost layer of this crate but
+//! for [`binding`](crate::binding)'s; [join](ServerTrustLayer::join) the others to it.
+//!
+//! # When a request passes
+//!
+//! All of these hold, and are looked at in this order:
+//!
+//! 1. Its head and body are as [the gate](super::argument_allowlist) wants them, in its points 1 to 5.
+//! 2. Each tool that it calls is exposed: see [`Exposure`](crate::server::Exposure). Of a batch every message passes, or
+//!    none.
+//! 3. Where definitions are compared, each tool that it calls has a pin, and the last list of this server that had the tool
+//!    had it as it was approved. Before there was such a list it is refused.
+//! 4. Under MCP no other method than `tools/list` and `tools/call` begins with `tools/`, in any case.
+//!
+//! Then the [`Server`](crate::Server) of the entry is put into its extensions, in the place of whatever is there: the
+//! route says whose tools they are, never the request. Layers further out are told by their own `with_server`.
+//!
+//! From what the client declares to be able to do, everything goes that the server may not ask for
+//! ([`ReachBack`](crate::server::ReachBack)): `sampling`, `elicitation` and `roots`, and the tasks that a client runs for
+//! the first two; of `initialize` in `params.capabilities`, and of every message in
+//! `_meta["io.modelcontextprotocol/clientCapabilities"]`. All other bytes stay as they are; `Content-Length` is corrected.
+//!
+//! # When a response passes
+//!
+//! 1. Lists of tools lose what a call would be refused for by points 2 and 3, in JSON, in streams of events and on the
+//!    stream of a GET, in the same manner and with the same limits as [the gate's](super::argument_allowlist). A
+//!    definition is compared as it came from the server, whatever joined layers make of it. A name that is there twice
+//!    hides both, and a definition that two readers may read differently is hidden.
+//! 2. Requests of the server for what it may not ask for (`sampling/createMessage`, `elicitation/create`, `roots/list`) go:
+//!    the event that has one is dropped, and it is cut out of a batch. So do those of a method that no revision knows,
+//!    unless the server is trusted. The observer is told of each; of joined layers, the outermost's.
+//! 3. What else asks for it is replaced by an error for whoever waits, with the code 502, and ends a stream: results and
+//!    tasks with `inputRequests` (of `tasks/get` and `notifications/tasks` as well), the error -32042, and errors with
+//!    `data.elicitations`. On the stream of a GET the event is dropped.
+//! 4. Unless the server may ask for everything, all answers under MCP are read for that; what cannot be read exactly is
+//!    not handed on, and requests ask for the coding `identity`.
+//!
+//! # One entry for several layers
+//!
+//! ```
+//! # #[cfg(all(feature = "content-trust", feature = "provenance"))]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use tower_toolgate::layer::content_trust::ContentTrustLayer;
+//! use tower_toolgate::layer::provenance_tag::ProvenanceTagLayer;
+//! use tower_toolgate::layer::server_trust::ServerTrustLayer;
+//! use tower_toolgate::provenance::MediaPolicy;
+//! use tower_toolgate::server::{McpTransport, ServerEntry};
+//! use tower_toolgate::store::MemoryTaintStore;
+//! use tower_toolgate::trust::{Classifier, ClassifierConfig, DeclaredServer};
+//!
+//! let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30));
+//! let classifier = Classifier::new(&ClassifierConfig::new().with_server(DeclaredServer::from(&entry)))?;
+//! let trust = ContentTrustLayer::new(classifier, MemoryTaintStore::new(100_000));
+//! // Where the server is not trusted, images and sound pass with the entry's flag only, and never from a sandbox.
+//! let tags = ProvenanceTagLayer::new().with_media(MediaPolicy::from(&entry));
+//! let layers = ServerTrustLayer::new(&entry)?.join(trust.join(tags));
+//! # let _ = tower::ServiceBuilder::new().layer(layers);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(all(feature = "content-trust", feature = "provenance")))]
+//! # fn main() {}
+//! ```
+//!
+//! # What a refusal looks like
+//!
+//! The code is 403, in the shape that the client reads best, with the tool and a reason such as `server.tool_not_listed`:
+//! see [`ServerRefusal`](crate::server::ServerRefusal). By [`AsUnknown`](crate::answer::AsUnknown) it looks like a tool
+//! that is not there. What else is listed or approved is never said. The observer is told of refusals alone.
+//!
+//! # What it does not protect against
+//!
+//! 1. **Before anyone has listed its tools, no tool of a server with pins can be called**: the layer does not list for
+//!    itself. What it has seen is remembered in this process only, by all clones of the layer, for all callers alike.
+//! 2. A list in several pages that has a name on two of them: each page is compared by itself. What one caller is shown may
+//!    differ from what another one was: the last list counts for both.
+//! 3. A server that does what its tools do not say, or changes what they do without changing their definitions.
+//! 4. Prompts and resources: an entry says nothing of them. The [gate](super::argument_allowlist) does.
+//! 5. A definition that a layer further in has changed, where it is stacked and not joined: it is not the one that was
+//!    approved, and hidden. A list that comes as the answer to another request, likewise in the gate.
+//! 6. What a server says in texts: that the model should ask the user, or read a URL.
+//! 7. How long a user takes to answer, and what they answer. Modes of elicitation are not told apart.
+//! 8. `roots/list` goes to the client, which answers with its own roots: those of the entry only say that the server may
+//!    ask.
+//! 9. Images and sound from a server that is trusted: `ProvenanceTagLayer::with_media` is about content from outside.
+//! 10. A plain JSON-RPC API: calls are judged by their method, and responses are not read.
+//! 11. Upgrades that are [allowed by name](ServerTrustLayer::with_insecure_upgrade): what is said after the switch is not
+//!     read. On the stream of a GET, what is neither JSON nor events where the client asked for neither.
+//! 12. A server that knows its tools by other methods than MCP's.
+//! 13. Waiting: a request of the server that is dropped is not answered, and what is dropped from the stream of a GET may be
+//!     what the client of the 2024-11-05 transport waits for.
+//! 14. Trust that is lost on the way: a [`TrustScore`](crate::server::TrustScore) is not looked at; make another layer of an
+//!     entry with a lower level.
+//!
+//! # Example
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use bytes::Bytes;
+//! use http::{Request, Response};
+//! use http_body_util::{BodyExt, Full};
+//! use tower::{Layer, ServiceExt, service_fn};
+//! use tower_toolgate::http::RequestBody;
+//! use tower_toolgate::layer::server_trust::ServerTrustLayer;
+//! use tower_toolgate::server::{McpTransport, ServerEntry};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30))
+//!     .with_tool_allowlist(["read_file"]);
+//! let server = service_fn(|_: Request<RequestBody<Full<Bytes>>>| async {
+//!     let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read_file"},{"name":"run_shell"}]}}"#;
+//!     Ok::<_, std::convert::Infallible>(
+//!         Response::builder().header("content-type", "application/json").body(Full::from(list)).unwrap(),
+//!     )
+//! });
+//! let service = ServerTrustLayer::new(&entry)?.layer(server);
+//! let ask = async |body: &'static str| {
+//!     let request = Request::post("/mcp").header("content-type", "application/json").body(Full::from(body)).unwrap();
+//!     let response = service.clone().oneshot(request).await.unwrap();
+//!     response.into_body().collect().await.unwrap().to_bytes()
+//! };
+//! let list = ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+//! assert_eq!(list, r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"read_file"}]}}"#);
+//! let call = ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_shell"}}"#).await;
+//! assert!(call.starts_with(br#"{"jsonrpc":"2.0","id":2,"error":{"code":403,"#));
+//! # Ok(())
+//! # }
+//! ```
+
+mod exposed;
+mod future;
+mod guard;
+mod layer;
+mod pinned;
+mod reaching;
+mod service;
+
+pub use self::future::ResponseFuture;
+pub use self::layer::ServerTrustLayer;
+pub use self::service::ServerTrustService;

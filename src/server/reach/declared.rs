@@ -1,0 +1,135 @@
+//! What a client declares to be able to do, as far as a server may know of it.
+
+use bytes::Bytes;
+
+use super::{Reach, ReachBack};
+use crate::json::{self, Cuts, Edits, Kind, Reader, folds_onto};
+
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+impl ReachBack {
+    /// What goes from a body so that a client declares nothing that the server may not ask for: of `initialize` in
+    /// `params.capabilities`, of every message in its `_meta`. `initializes` says which messages are the former.
+    pub(crate) fn withhold(self, body: &[u8], initializes: &dyn Fn(usize) -> bool) -> Result<Edits, json::Error> {
+        let mut withhold = Withhold { text: body, reader: Reader::new(body)?, reach: self, edits: Edits::new() };
+        if withhold.reader.kind()? == Kind::Array {
+            withhold.reader.open_array()?;
+            let mut position = 0;
+            while withhold.reader.element()? {
+                withhold.message(initializes(position))?;
+                position += 1;
+            }
+        } else {
+            withhold.message(initializes(0))?;
+        }
+        let Withhold { reader, edits, .. } = withhold;
+        reader.end()?;
+        Ok(edits)
+    }
+}
+
+struct Withhold<'a> {
+    text: &'a [u8],
+    reader: Reader<'a>,
+    reach: ReachBack,
+    edits: Edits,
+}
+
+/// Where in what a client declares.
+#[derive(Clone, Copy)]
+enum Level {
+    Capabilities,
+    Tasks,
+    Requests,
+}
+
+/// What becomes of a member.
+enum Fate {
+    Cut,
+    Enter(Level),
+    Keep,
+}
+
+/// Whether some reader takes a name for a known one.
+fn is(name: &str, known: &str) -> bool {
+    name == known || folds_onto(name, known)
+}
+
+impl Withhold<'_> {
+    fn message(&mut self, initializes: bool) -> Result<(), json::Error> {
+        self.members(&mut |this, name| match name {
+            "params" => this.members(&mut |this, name| match name {
+                "capabilities" if initializes => this.declared(Level::Capabilities),
+                "_meta" => this.members(&mut |this, name| match name {
+                    name if is(name, CLIENT_CAPABILITIES) => this.declared(Level::Capabilities),
+                    _ => this.skip(),
+                }),
+                _ => this.skip(),
+            }),
+            _ => this.skip(),
+        })
+    }
+
+    /// Reads each member of an object with its name; of anything else nothing.
+    fn members(&mut self, each: &mut dyn FnMut(&mut Self, &str) -> Result<(), json::Error>) -> Result<(), json::Error> {
+        if self.reader.kind()? != Kind::Object {
+            return self.skip();
+        }
+        self.reader.open_object()?;
+        while let Some(key) = self.reader.key()? {
+            let name = key.decode(self.text).unwrap_or_default();
+            each(self, &name)?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self) -> Result<(), json::Error> {
+        self.reader.value().map(drop)
+    }
+
+    fn declared(&mut self, level: Level) -> Result<(), json::Error> {
+        match self.reader.kind()? {
+            Kind::Object => self.object(level),
+            // Some readers take the items of an array for the members of an object.
+            Kind::Array => {
+                let span = self.reader.value()?.raw_span();
+                self.edits.replace(span.start()..span.end(), Bytes::from_static(b"{}"));
+                Ok(())
+            }
+            _ => self.skip(),
+        }
+    }
+
+    fn object(&mut self, level: Level) -> Result<(), json::Error> {
+        let mut cuts = Cuts::within(self.reader.at());
+        self.reader.open_object()?;
+        while let Some(key) = self.reader.key()? {
+            let start = key.span().start() - 1;
+            let fate = self.fate(level, &key.decode(self.text).unwrap_or_default());
+            match fate {
+                Fate::Enter(within) => self.declared(within),
+                Fate::Cut | Fate::Keep => self.skip(),
+            }?;
+            let member = start..self.reader.at();
+            if matches!(fate, Fate::Cut) { cuts.cut(member) } else { cuts.keep(member, &mut self.edits) }
+        }
+        cuts.close(&mut self.edits);
+        Ok(())
+    }
+
+    fn fate(&self, level: Level, name: &str) -> Fate {
+        let named = |known: &(&str, Reach)| is(name, known.0).then_some(known.1);
+        let known: &[(&str, Reach)] = match level {
+            Level::Capabilities if is(name, "tasks") => return Fate::Enter(Level::Tasks),
+            Level::Tasks if is(name, "requests") => return Fate::Enter(Level::Requests),
+            Level::Tasks => &[],
+            Level::Capabilities | Level::Requests => {
+                &[("elicitation", Reach::Elicitation), ("roots", Reach::Roots), ("sampling", Reach::Sampling)]
+            }
+        };
+        match known.iter().find_map(named) {
+            Some(reach) if !self.reach.permits(reach) => Fate::Cut,
+            Some(_) | None => Fate::Keep,
+        }
+    }
+}
