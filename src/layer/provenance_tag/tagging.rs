@@ -107,7 +107,9 @@ impl Tagging {
     fn marked(&self, message: &Bytes) -> Result<(Edits, Report), Unreadable> {
         // A claim only raises: of what is outside already it is not asked.
         let claims = if self.some_are(Provenance::Internal) { claims(message) } else { Claims::NONE };
-        let tasks = memmem::find(message, b"/tasks").is_some() || hides_letters(message);
+        // Only what is inside can turn out not to be.
+        let internal = self.unasked.provenance == Provenance::Internal;
+        let tasks = internal && (memmem::find(message, b"/tasks").is_some() || hides_letters(message));
         let told = Told { tagging: self, claims, raised: claims, tasks };
         let marked = self.marked_as(message, &told)?;
         // Whoever forges tags, and badly at that, is believed in nothing. What comes from outside already is.
