@@ -207,17 +207,6 @@ pub(crate) fn join(mut pieces: Vec<Bytes>) -> Bytes {
     }
 }
 
-/// Joins neighbours that are small where there are many: each piece is a frame, and beyond some number of them a copy
-/// costs less.
-pub(crate) fn coalesce(pieces: Vec<Bytes>) -> Vec<Bytes> {
-    if pieces.len() <= MAX_PIECES {
-        return pieces;
-    }
-    let small = |piece: &Bytes| piece.len() < LARGE;
-    let joined = |run: &[Bytes]| if let [only] = run { only.clone() } else { run.concat().into() };
-    pieces.chunk_by(|one, other| small(one) && small(other)).map(joined).collect()
-}
-
 /// Whether these are not only the same bytes but in the same place: what has not been edited need not be compared.
 pub(crate) fn is_the_very(one: &Bytes, other: &Bytes) -> bool {
     one.as_ptr() == other.as_ptr() && one.len() == other.len()

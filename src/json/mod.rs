@@ -17,7 +17,7 @@ mod text;
 
 #[cfg(feature = "provenance")]
 pub(crate) use self::edit::Slot;
-pub(crate) use self::edit::{Cuts, Edits, coalesce, is_the_very, join};
+pub(crate) use self::edit::{Cuts, Edits, is_the_very, join};
 pub use self::error::{Error, Fault};
 #[cfg(feature = "provenance")]
 pub(crate) use self::fold::folds_onto_any;

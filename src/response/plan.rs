@@ -10,7 +10,7 @@ use super::ingest::{Ingest, Ingests};
 use super::lists::{Asked, Entry, ListKind, Unreadable, filter};
 use super::rewrite::{Origin, Rewrite, Rewrites};
 use crate::identity::{Roles, Server};
-use crate::json::{coalesce, join};
+use crate::json::join;
 use crate::message::{Era, Inspection, Message};
 use crate::policy::{Listed, Policy};
 
@@ -131,7 +131,7 @@ impl Stages {
         }
         let pieces = self.rewrites.apply(message, &mut of)?;
         let pieces = match self.lists.is_empty() {
-            true => coalesce(pieces),
+            true => pieces,
             false => {
                 let permits = &mut |entry: &Entry<'_>| {
                     let hides = entry.kind == ListKind::Tools && hidden.contains(entry.name);

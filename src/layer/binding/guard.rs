@@ -14,7 +14,7 @@ use crate::answer::{Client, Denial, DenialKind};
 use crate::binding::{Binder, BindingFault, BindingKey, UnboundRequest, VerifiedSession};
 use crate::http::{Admission, Collected, Context, Lost, names_in_query};
 use crate::identity::{Principal, Server};
-use crate::layer::exchange::{Admitted, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
+use crate::layer::exchange::{Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
 use crate::message::{Era, Inspection, Mirror, TaskPlace, mentions_task};
 use crate::response::{Plan, Stage, Watch};
 
@@ -35,10 +35,6 @@ impl Guard for BindingGuard {
 
     fn front(&self) -> &Front {
         &self.front
-    }
-
-    fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
-        self.front.admit(head).map(Admitted::Receive)
     }
 
     fn decide(

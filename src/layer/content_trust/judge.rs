@@ -18,7 +18,7 @@ use crate::answer::{Client, Denial, DenialKind, Requester, TrustFault};
 use crate::binding::VerifiedSession;
 use crate::http::{self as requests, Admission, Collected, Lost, StreamRuling};
 use crate::identity::{Principal, Server};
-use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Step, Work, ask_for_plain};
+use crate::layer::exchange::{Caller, Decided, Front, Guard, Passage, Step, Work, ask_for_plain};
 use crate::message::{Era, Inspection};
 use crate::observe::{Outcome, TrustEventKind};
 use crate::response::{Plan, Stage, Watch};
@@ -30,10 +30,6 @@ impl<T: TaintStore> Guard for Trust<T> {
 
     fn front(&self) -> &Front {
         &self.front
-    }
-
-    fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
-        self.front.admit(head).map(Admitted::Receive)
     }
 
     fn decide(

@@ -19,7 +19,9 @@ pub(crate) trait Guard: Send + Sync + 'static {
     fn front(&self) -> &Front;
 
     /// Looks at the head: whether, and how, the body is to be received.
-    fn admit(&self, head: &Parts) -> Result<Admitted, Denial>;
+    fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
+        self.front().admit(head).map(Admitted::Receive)
+    }
 
     /// Decides about a request that has arrived, or has not.
     fn decide(

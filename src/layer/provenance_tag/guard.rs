@@ -12,7 +12,7 @@ use super::tagging::{Session, Tagging, Task};
 use crate::answer::{Client, Denial, DenialKind};
 use crate::http::{Admission, Collected, Context, Lost};
 use crate::identity::Principal;
-use crate::layer::exchange::{Admitted, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
+use crate::layer::exchange::{Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
 use crate::message::{Era, Fault, Inspection, Revision};
 use crate::provenance::{Seal, strip};
 use crate::response::{Plan, Stage, Watch};
@@ -27,10 +27,6 @@ impl Guard for Tagger {
 
     fn front(&self) -> &Front {
         &self.front
-    }
-
-    fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
-        self.front.admit(head).map(Admitted::Receive)
     }
 
     fn decide(
@@ -120,15 +116,16 @@ impl Tagger {
     }
 
     fn tagging(self: &Arc<Self>, head: &Parts, inspection: Option<&Inspection>, task: Task) -> Tagging {
-        let origins = inspection.map(|inspection| self.origins(head, inspection)).unwrap_or_default();
+        let rulings = Rulings::of(&head.extensions);
+        let origins = inspection.map(|inspection| self.origins(head, inspection, rulings)).unwrap_or_default();
         Tagging {
             inspection: inspection.cloned(),
-            unasked: self.origin_beside(head, &origins),
-            others: self.origin_of_others(head),
+            unasked: self.origin_beside(head, &origins, rulings),
+            others: self.origin_of_others(head, rulings),
             origins,
             server: self.front.server_of(head).cloned(),
             seal: self.seal(head),
-            session: session(head).map(|tainted| Session::new(tainted, Rulings::of(&head.extensions))),
+            session: session(head).map(|tainted| Session::new(tainted, rulings)),
             tags_parts: tags_parts(head, inspection),
             task,
             tagger: Arc::clone(self),

@@ -71,21 +71,18 @@ impl Origins {
 
 impl Tagger {
     /// Where the answers to the messages of a body come from, by their places.
-    pub(super) fn origins(&self, head: &Parts, inspection: &Inspection) -> Origins {
-        let rulings = Rulings::of(&head.extensions);
+    pub(super) fn origins(&self, head: &Parts, inspection: &Inspection, rulings: Rulings) -> Origins {
         Origins::of(inspection.messages().map(|message| self.origin_of_message(head, &message, rulings)))
     }
 
     /// Of answers that were not asked for here: nobody knows to which tool they belong.
-    pub(super) fn origin_of_others(&self, head: &Parts) -> Origin {
-        let foreign = Rulings::of(&head.extensions).server.filter(|ruling| ruling.pollutes());
-        self.origin(head, &Call::Plumbing { method: head.method.as_str().into() }, foreign)
+    pub(super) fn origin_of_others(&self, head: &Parts, rulings: Rulings) -> Origin {
+        self.origin(head, &plumbing(head), rulings.server.filter(|ruling| ruling.pollutes()))
     }
 
     /// Of what comes beside the answers: it may be about anything that was asked.
-    pub(super) fn origin_beside(&self, head: &Parts, origins: &Origins) -> Origin {
-        let method = Call::Plumbing { method: head.method.as_str().into() };
-        let own = self.origin(head, &method, Rulings::of(&head.extensions).server);
+    pub(super) fn origin_beside(&self, head: &Parts, origins: &Origins, rulings: Rulings) -> Origin {
+        let own = self.origin(head, &plumbing(head), rulings.server);
         origins.iter().filter(|origin| origin.is_content).fold(own, |known, other| known.join(*other))
     }
 
@@ -126,6 +123,11 @@ impl Tagger {
             | Call::Tool { .. } => message.kind() == MessageKind::Request,
         }
     }
+}
+
+/// What stands for a request of which no call is known.
+fn plumbing(head: &Parts) -> Call<'_> {
+    Call::Plumbing { method: head.method.as_str().into() }
 }
 
 /// What labels say of a tool. A label that is built in vouches for nobody: any server may name a tool like that.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Method;
-use http::header::{ACCEPT_ENCODING, HeaderValue};
 use http::request::Parts;
 
 use super::exposed::Exposed;
@@ -14,7 +13,7 @@ use crate::answer::{Client, Denial, DenialKind, Subject};
 use crate::http::{Admission, Collected, Lost};
 use crate::identity::Server;
 use crate::json::{fold, join};
-use crate::layer::exchange::{Admitted, Caller, Decided, Front, Guard, Passage, Step, Work, measure};
+use crate::layer::exchange::{Caller, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
 use crate::message::{Call, Era, Inspection, Message};
 use crate::observe::Outcome;
 use crate::response::{ListRule, Plan, Stage, Watch};
@@ -35,10 +34,6 @@ impl Guard for ServerGuard {
 
     fn front(&self) -> &Front {
         &self.front
-    }
-
-    fn admit(&self, head: &Parts) -> Result<Admitted, Denial> {
-        self.front.admit(head).map(Admitted::Receive)
     }
 
     fn decide(
@@ -153,8 +148,7 @@ impl ServerGuard {
         let reaching = || Reaching { guard: Arc::clone(self), requester: passage.requester.clone() };
         let reach = self.is_reaching().then(|| Stage::Rewrite(Arc::new(reaching())));
         if list.is_some() || reach.is_some() {
-            // What comes back is to be read, not inflated.
-            head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            ask_for_plain(&mut head.headers);
         }
         passage.with_work(watch, Work::of(list.into_iter().chain(reach), plan, self.front.place))
     }

@@ -57,8 +57,19 @@ enum Reserved {
     None,
     /// What some reader takes for a claim.
     Folded,
-    /// Ours, or what some reader takes for it.
-    Forged,
+}
+
+/// What a claim says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    /// That something is fine, which it is: it says no more than we do.
+    Agrees,
+    /// That something is fine: it goes.
+    Denies,
+    /// Nobody knows what.
+    Malformed,
+    /// That something is not.
+    Raises,
 }
 
 /// Whether some reader takes a name for a known one.
@@ -95,11 +106,6 @@ impl Walk<'_> {
             let stays = match walk.reserved(&member.name) {
                 Reserved::Annotations => walk.annotations()?.inspect(|_| annotated = true).is_some(),
                 Reserved::Ifc => walk.ifc()?.inspect(|_| labelled = true).is_some(),
-                Reserved::Forged => {
-                    let is_object = walk.reader.value()?.kind == Kind::Object;
-                    walk.report.malformed += usize::from(!is_object);
-                    false
-                }
                 Reserved::Folded => {
                     walk.reader.value()?;
                     walk.report.malformed += 1;
@@ -126,13 +132,12 @@ impl Walk<'_> {
         }
     }
 
+    /// Our tags are gone by now, as they are from any object.
     fn reserved(&self, name: &str) -> Reserved {
-        let own = self.style.key.as_str();
         match name {
-            name if self.of_client && name != own && !folds_onto(name, own) => Reserved::None,
+            _ if self.of_client => Reserved::None,
             TRUST_ANNOTATIONS => Reserved::Annotations,
             IFC => Reserved::Ifc,
-            name if name == own || folds_onto(name, own) => Reserved::Forged,
             name if [TRUST_ANNOTATIONS, IFC].iter().any(|known| folds_onto(name, known)) => Reserved::Folded,
             _ => Reserved::None,
         }
@@ -146,34 +151,37 @@ impl Walk<'_> {
 
     /// Trust annotations may say that something is untrusted or sensitive, never that it is not. `None` if they go.
     fn annotations(&mut self) -> Walked<Option<()>> {
-        if self.reader.kind()? != Kind::Object {
-            self.reader.value()?;
-            self.report.malformed += 1;
-            return Ok(None);
-        }
-        let mut says = false;
-        let slot = self.members_with(&mut |walk, member, cuts| {
-            let claims = ["untrusted", "sensitive"].iter().any(|known| resembles(&member.name, known));
-            let value = if claims { Some(walk.reader.value()?) } else { walk.plain()? };
-            let stays = match &*member.name {
-                "untrusted" | "sensitive" => value.is_some_and(|value| value.raw(walk.text) == b"true"),
-                _ => !claims,
-            };
-            // What denies nothing and goes was a claim that cannot be told.
-            let denies = value.is_some_and(|value| value.raw(walk.text) == b"false");
-            walk.report.malformed += usize::from(!stays && !denies);
-            says |= stays && member.name == "untrusted";
-            walk.keep_or_cut(stays, member, cuts);
-            Ok(())
-        })?;
-        if !says && self.mark.is_external() && self.style.trust_annotations {
-            slot.fill("\"untrusted\":true", &mut self.edits);
-        }
-        Ok(Some(()))
+        let write = self.style.trust_annotations.then_some("\"untrusted\":true");
+        self.claims(&["untrusted", "sensitive"], write, &|walk, value| match value.raw(walk.text) {
+            b"true" => Said::Raises,
+            b"false" => Said::Denies,
+            _ => Said::Malformed,
+        })
     }
 
     /// Labels of information-flow control, likewise; what comes from outside has no integrity. `None` if they go.
     fn ifc(&mut self) -> Walked<Option<()>> {
+        let write = self.style.ifc.then_some("\"integrity\":\"untrusted\"");
+        self.claims(&["integrity"], write, &|walk, value| match value
+            .as_text()
+            .and_then(|text| text.decode(walk.text).ok())
+            .as_deref()
+        {
+            Some("untrusted") => Said::Raises,
+            Some("trusted") if !walk.mark.is_external() && walk.mark.is_content => Said::Agrees,
+            Some("trusted") => Said::Denies,
+            _ => Said::Malformed,
+        })
+    }
+
+    /// Reads an object of claims, of which `known` are those that count; `write` is put there if the first of them does
+    /// not stand there and what is claimed about is external. `None` if it is no object, and goes.
+    fn claims(
+        &mut self,
+        known: &[&str],
+        write: Option<&str>,
+        judge: &dyn Fn(&Self, Value) -> Said,
+    ) -> Walked<Option<()>> {
         if self.reader.kind()? != Kind::Object {
             self.reader.value()?;
             self.report.malformed += 1;
@@ -181,25 +189,28 @@ impl Walk<'_> {
         }
         let mut says = false;
         let slot = self.members_with(&mut |walk, member, cuts| {
-            let claims = resembles(&member.name, "integrity");
-            let value = if claims { Some(walk.reader.value()?) } else { walk.plain()? };
-            let text = value.and_then(Value::as_text).and_then(|text| text.decode(walk.text).ok());
-            let stays = match (&*member.name, text.as_deref()) {
-                ("integrity", Some("untrusted")) => true,
-                // It says no more than we do.
-                ("integrity", Some("trusted")) => !walk.mark.is_external() && walk.mark.is_content,
-                ("integrity", _) => false,
-                _ => !claims,
-            };
-            walk.report.malformed += usize::from(!stays && text.as_deref() != Some("trusted"));
-            says |= stays && member.name == "integrity";
+            let stays = walk.claim(&member.name, known, judge)?;
+            says |= stays && known.first() == Some(&&*member.name);
             walk.keep_or_cut(stays, member, cuts);
             Ok(())
         })?;
-        if !says && self.mark.is_external() && self.style.ifc {
-            slot.fill("\"integrity\":\"untrusted\"", &mut self.edits);
+        if let Some(item) = write.filter(|_| !says && self.mark.is_external()) {
+            slot.fill(item, &mut self.edits);
         }
         Ok(Some(()))
+    }
+
+    /// Whether a member among claims stays. What goes and denies nothing was a claim that cannot be told.
+    fn claim(&mut self, name: &str, known: &[&str], judge: &dyn Fn(&Self, Value) -> Said) -> Walked<bool> {
+        if !known.iter().any(|known| resembles(name, known)) {
+            self.plain()?;
+            return Ok(true);
+        }
+        let value = self.reader.value()?;
+        let said = judge(self, value);
+        let stays = matches!(said, Said::Agrees | Said::Raises) && known.contains(&name);
+        self.report.malformed += usize::from(!stays && !matches!(said, Said::Agrees | Said::Denies));
+        Ok(stays)
     }
 
     /// The tag of a part.

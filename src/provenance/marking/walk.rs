@@ -91,7 +91,7 @@ pub(super) struct Member<'a> {
 impl<'a> Walk<'a> {
     pub(super) fn new(text: &'a Bytes, style: &'a Style, asked: &'a dyn Asked) -> Walked<Self> {
         let reader = Reader::tolerant(text)?;
-        let (edits, report, mark) = (Edits::new(), Report::default(), asked.sent());
+        let (edits, report, mark) = (Edits::new(), Report::default(), Mark::NONE);
         Ok(Self {
             text,
             reader,
