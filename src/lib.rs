@@ -91,8 +91,9 @@
 //! - `server-trust`: what is declared of each server: the tools that it exposes, what it may ask for, and the definitions
 //!   that were approved; and the layer that holds it to that. Costs ryu-js, sha2.
 //! - `tracing`: [`observe`] gains an observer that emits an event a decision. Costs tracing.
-//! - `upstream`: [services](upstream) that reach a server over HTTP, or a child process over stdio. Costs hyper, hyper-util,
-//!   hyper-rustls, rustls, rustix, tokio, tokio-util, tracing, webpki-roots.
+//! - `upstream`: [services](upstream) that reach a server over HTTP, or a child process over stdio, as `server-trust`
+//!   declares it, which comes with it. Costs hyper, hyper-util, hyper-rustls, rustls, rustix, tokio, tokio-util, tracing,
+//!   webpki-roots.
 //! - `full`: all of them.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(

@@ -4,6 +4,9 @@
 //! can read, with a [`Denial`](crate::answer::Denial) in its extensions that names an
 //! [`UpstreamFault`](crate::answer::UpstreamFault).
 //!
+//! What is [declared](crate::server::ServerEntry) of a server says how to reach it:
+//! [`connect`](crate::server::ServerEntry::connect) gives an [`Upstream`] that is either. Written out:
+//!
 //! ```no_run
 //! use tower::Layer;
 //! use tower_toolgate::layer::argument_allowlist::ArgumentAllowlistLayer;
@@ -85,12 +88,14 @@
 //! - A stream of events over HTTP may be silent, or go on, for ever.
 
 mod body;
+mod connect;
 mod envelope;
 mod future;
 mod http;
 mod stdio;
 
 pub use self::body::{UpstreamBody, UpstreamBodyError};
+pub use self::connect::{ConnectError, Upstream, UpstreamConfig};
 pub use self::future::UpstreamFuture;
 pub use self::http::{HttpConfig, HttpUpstream, InvalidHttpConfig, Resolution, Resolve};
 pub use self::stdio::{NoRuntime, StdioConfig, StdioUpstream};

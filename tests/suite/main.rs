@@ -69,6 +69,8 @@ mod server_trust_pins;
 mod server_trust_reach;
 mod support;
 #[cfg(feature = "upstream")]
+mod upstream_connect;
+#[cfg(feature = "upstream")]
 mod upstream_http;
 #[cfg(feature = "upstream")]
 mod upstream_peers;

@@ -22,7 +22,7 @@ use tower_toolgate::upstream::{HttpConfig, HttpUpstream, Resolution};
 use super::support::{With, legal, mcp, post_text};
 
 /// What a server was sent, one text a request.
-type Heard = Arc<Mutex<Vec<String>>>;
+pub(crate) type Heard = Arc<Mutex<Vec<String>>>;
 
 /// Reads one request, `None` if there is none.
 async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
@@ -44,14 +44,14 @@ async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin, reply: String, he
     }
 }
 
-async fn listener() -> (TcpListener, SocketAddr) {
+pub(crate) async fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
 /// A server that says the same to everybody.
-async fn server(reply: &str) -> (SocketAddr, Heard) {
+pub(crate) async fn server(reply: &str) -> (SocketAddr, Heard) {
     let (listener, address) = listener().await;
     let heard = Heard::default();
     let (reply, log) = (reply.to_owned(), Arc::clone(&heard));
@@ -63,14 +63,14 @@ async fn server(reply: &str) -> (SocketAddr, Heard) {
     (address, heard)
 }
 
-fn ok(headers: &str, body: &str) -> String {
+pub(crate) fn ok(headers: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
         body.len()
     )
 }
 
-const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+pub(crate) const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
 fn config(address: SocketAddr) -> HttpConfig {
     HttpConfig::new(&format!("http://{address}/mcp?x=1")).unwrap().with_timeout(Duration::from_secs(10))

@@ -59,8 +59,12 @@ impl HttpConfig {
         if ![Some(&Scheme::HTTP), Some(&Scheme::HTTPS)].contains(&uri.scheme()) {
             return Err(InvalidHttpConfig("a server's url begins with `http://` or `https://`"));
         }
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(InvalidHttpConfig("a server's url has no user: credentials belong into a header"));
+        }
         let authority = uri.authority().filter(|authority| is_complete(authority));
-        let authority = authority.ok_or(InvalidHttpConfig("a server's url needs a host, and has no user"))?;
+        let authority =
+            authority.ok_or(InvalidHttpConfig("a server's url needs a host, and no port but 1 to 65535"))?;
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| InvalidHttpConfig("this is no host"))?;
         Ok(Self {
             name: authority.as_str().into(),
@@ -156,7 +160,7 @@ impl fmt::Debug for HttpConfig {
 
 /// What a server cannot be reached by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidHttpConfig(pub(super) &'static str);
+pub struct InvalidHttpConfig(pub(in crate::upstream) &'static str);
 
 impl fmt::Display for InvalidHttpConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

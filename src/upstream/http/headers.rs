@@ -10,6 +10,11 @@ use http::header::{
 const HOP_BY_HOP: [HeaderName; 6] =
     [CONNECTION, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
+/// Whether a header is said anew for each connection or message, so that an operator's would contradict it.
+pub(in crate::upstream) fn is_of_a_connection(name: &HeaderName) -> bool {
+    HOP_BY_HOP.contains(name) || *name == CONTENT_LENGTH
+}
+
 /// The request's own credentials and place stay here. The operator's headers take the place of the client's.
 pub(super) fn for_server(headers: &mut HeaderMap, host: &HeaderValue, own: &HeaderMap) {
     drop_hop_by_hop(headers);

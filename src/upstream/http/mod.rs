@@ -28,6 +28,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tower_service::Service;
 
 pub use self::config::{HttpConfig, InvalidHttpConfig};
+pub(super) use self::headers::is_of_a_connection;
 use self::resolve::Guarded;
 pub use self::resolve::{Resolution, Resolve};
 use super::{UpstreamBody, UpstreamFuture};
