@@ -137,7 +137,7 @@ impl<'a, const TOLERANT: bool> Reader<'a, TOLERANT> {
     }
 
     /// The same as [`Reader::key`], of an object in which names may repeat.
-    #[cfg(feature = "provenance")]
+    #[cfg(any(feature = "provenance", feature = "server-trust"))]
     pub(crate) fn key_unjudged(&mut self) -> Result<Option<Text>> {
         self.next_key(false)
     }

@@ -15,6 +15,7 @@ pub(super) struct Said {
     version: bool,
     pub(super) id: Option<Range<usize>>,
     method: Option<Text>,
+    has_method: bool,
     pub(super) result: Option<Range<usize>>,
     pub(super) error: Option<Range<usize>>,
     /// `params.progressToken`.
@@ -83,7 +84,7 @@ impl Said {
         match key {
             "jsonrpc" => self.version = value.as_text().is_some_and(|version| version.is(bytes, "2.0")),
             "id" => self.id = Some(place(value)),
-            "method" => self.method = value.as_text(),
+            "method" => (self.has_method, self.method) = (true, value.as_text()),
             "result" => self.result = Some(place(value)),
             "error" => {
                 self.error = Some(place(value));
@@ -122,7 +123,7 @@ impl Said {
     pub(super) fn sort(&self) -> Sort {
         let answers = self.result.is_some() || self.error.is_some();
         match (self.version, &self.method, &self.id) {
-            (true, None, Some(_)) if answers => Sort::Answer,
+            (true, None, Some(_)) if answers && !self.has_method => Sort::Answer,
             (true, Some(_), Some(_)) if !answers => Sort::Request,
             (true, Some(_), None) if !answers => Sort::Notification,
             _ => Sort::Malformed,
@@ -166,6 +167,7 @@ mod tests {
             (r#"{"jsonrpc":"1.0","id":1,"result":{}}"#, Some(Sort::Malformed)),
             (r#"{"jsonrpc":"2.0","id":1}"#, Some(Sort::Malformed)),
             (r#"{"jsonrpc":"2.0","id":1,"method":"a","result":1}"#, Some(Sort::Malformed)),
+            (r#"{"jsonrpc":"2.0","id":1,"method":null,"result":1}"#, Some(Sort::Malformed)),
             (r#"{"jsonrpc":"2.0","result":{}}"#, Some(Sort::Malformed)),
             ("[]", None),
             ("hello", None),

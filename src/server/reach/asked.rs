@@ -176,13 +176,13 @@ impl Read<'_> {
         }
     }
 
-    /// Reads each member of an object with its name; of anything else nothing.
+    /// Reads each member of an object with its name; of anything else nothing. Names may repeat: every one counts.
     fn members(&mut self, each: &mut dyn FnMut(&mut Self, &str) -> Result<()>) -> Result<()> {
         if self.reader.kind()? != Kind::Object {
             return self.skip();
         }
         self.reader.open_object()?;
-        while let Some(key) = self.reader.key()? {
+        while let Some(key) = self.reader.key_unjudged()? {
             // The reader refuses names with lone surrogates.
             let name = key.decode(self.text).unwrap_or_default();
             each(self, &name)?;
