@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use tower_toolgate::policy::Policy;
 
 use crate::config::{Parsed, Problem};
-use crate::{provenance, trust};
+use crate::{provenance, servers, trust};
 
 /// Compiles the policy of a configuration.
 ///
@@ -17,9 +17,25 @@ pub fn compile(parsed: &Parsed) -> Result<Policy, Problem> {
         .map_err(|error| parsed.places.problem(format!("policy.{}", error.place()), error.problem().to_string()))
 }
 
+/// What is wrong or doubtful in a section.
+type Check = fn(&Parsed) -> Result<Vec<Problem>, Problem>;
+
+/// But for the policy and the gateway's own.
+const SECTIONS: [Check; 3] = [servers::check, trust::check, provenance::check];
+
 /// What is doubtful in a configuration, though not wrong.
-#[must_use]
-pub fn doubts(parsed: &Parsed, policy: &Policy) -> Vec<Problem> {
+///
+/// # Errors
+///
+/// The first mistake, with its place in the file.
+pub fn doubts(parsed: &Parsed, policy: &Policy) -> Result<Vec<Problem>, Problem> {
+    SECTIONS.iter().try_fold(of_policy_and_gateway(parsed, policy), |mut doubts, section| {
+        doubts.extend(section(parsed)?);
+        Ok(doubts)
+    })
+}
+
+fn of_policy_and_gateway(parsed: &Parsed, policy: &Policy) -> Vec<Problem> {
     let place = |place: &str, message: String| parsed.places.problem(place, message);
     let lints = policy.lints().iter();
     let mut doubts: Vec<_> =
@@ -49,18 +65,17 @@ pub fn doubts(parsed: &Parsed, policy: &Policy) -> Vec<Problem> {
 #[must_use]
 pub fn report(parsed: &Parsed) -> ExitCode {
     let mut errors = parsed.not_yet();
-    let mut all = Vec::new();
+    let mut doubts = Vec::new();
     match compile(parsed) {
-        Ok(policy) => all.extend(doubts(parsed, &policy)),
+        Ok(policy) => doubts.extend(of_policy_and_gateway(parsed, &policy)),
         Err(problem) => errors.push(problem),
     }
-    for section in [trust::check, provenance::check] {
+    for section in SECTIONS {
         match section(parsed) {
-            Ok(doubts) => all.extend(doubts),
+            Ok(found) => doubts.extend(found),
             Err(problem) => errors.push(problem),
         }
     }
-    let doubts = all;
     errors.iter().for_each(|problem| println!("error: {problem}"));
     doubts.iter().for_each(|problem| println!("doubt: {problem}"));
     match (errors.is_empty(), doubts.is_empty()) {
@@ -95,12 +110,12 @@ pub mod explain {
         let call = Call::Tool { name: tool.into(), arguments: arguments.arguments() };
         let mut allowed = false;
         for server in &parsed.config.mcp.servers {
-            match policy.check(role, Some(&server.id), &call) {
+            match policy.check(role, Some(&server.entry.id), &call) {
                 Decision::Allow => {
                     allowed = true;
-                    println!("{}: allow", server.id);
+                    println!("{}: allow", server.entry.id);
                 }
-                Decision::Deny(denied) => println!("{}: deny ({}): {denied}", server.id, denied.reason()),
+                Decision::Deny(denied) => println!("{}: deny ({}): {denied}", server.entry.id, denied.reason()),
             }
         }
         ExitCode::from(u8::from(!allowed))

@@ -11,7 +11,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::check::{self, explain};
 use crate::config::{Config, Parsed, Problem};
-use crate::serve;
+use crate::{approve, serve};
 
 /// A gateway that lets agents call the tools of MCP servers as far as their role permits.
 #[derive(Debug, Parser)]
@@ -29,6 +29,10 @@ pub struct Arguments {
     /// Tells what would become of a call, on each server: exits with 0 (allowed), 1 (denied) or 2 (errors)
     #[arg(long, num_args = 3, value_names = ["ROLE", "TOOL", "JSON"], conflicts_with = "check")]
     pub explain: Option<Vec<String>>,
+    /// Writes the definition of a tool, as its server lists it now, into the lock file `mcp.pins.file`; `*` stands for
+    /// all tools: exits with 0 (written), 1 (no such tool) or 2 (errors)
+    #[arg(long, num_args = 2, value_names = ["SERVER", "TOOL"], conflicts_with_all = ["check", "explain"])]
+    pub approve: Option<Vec<String>>,
 }
 
 /// The configuration of whoever has none.
@@ -48,10 +52,11 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     if arguments.check {
         return check::report(&parsed);
     }
-    match arguments.explain.as_deref() {
-        Some([role, tool, json]) => explain::report(&parsed, role, tool, json),
-        Some(_) => ExitCode::from(2),
-        None => start(parsed, arguments),
+    match (arguments.explain.as_deref(), arguments.approve.as_deref()) {
+        (Some([role, tool, json]), _) => explain::report(&parsed, role, tool, json),
+        (_, Some([server, tool])) => approve::report(&parsed, server, tool),
+        (Some(_), _) | (_, Some(_)) => ExitCode::from(2),
+        (None, None) => start(parsed, arguments),
     }
 }
 

@@ -7,7 +7,10 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, UPGRADE,
+    WWW_AUTHENTICATE,
+};
 use http::uri::Authority;
 use http::{Method, StatusCode};
 use subtle::ConstantTimeEq;
@@ -15,7 +18,6 @@ use tower_toolgate::{HonestHost, Principal, Roles};
 
 use crate::config::{ApiKey, GatewayConfig};
 use crate::metrics::Metrics;
-use crate::upstream::drop_named_by_connection;
 
 /// The headers that tell the server behind the gateway who calls. Only the gateway sets them.
 pub(crate) const ROLE: HeaderName = HeaderName::from_static("x-toolgate-role");
@@ -134,6 +136,18 @@ pub async fn authenticate(State(edge): State<Edge>, mut request: Request, next: 
         request.extensions_mut().insert(HonestHost::new());
     }
     next.run(request).await
+}
+
+/// Removes what `Connection` names.
+fn drop_named_by_connection(headers: &mut HeaderMap) {
+    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<HeaderName> =
+        named.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse().ok()).collect();
+    // Without a host there is no request, and what is to be switched to is looked at by the gate.
+    let kept = [HOST, CONNECTION, UPGRADE];
+    for name in named.iter().filter(|name| !kept.contains(name)) {
+        headers.remove(name);
+    }
 }
 
 /// Removes what only the gateway may say, and what some hosts take for it: they read `_` as `-`.

@@ -6,9 +6,9 @@ use tower_toolgate::http::BufferBudget;
 use tower_toolgate::layer::provenance_tag::ProvenanceTagLayer;
 use tower_toolgate::provenance::{FenceId, LabelError, MetaKey, SigningKey, ToolLabel, ToolLabels};
 
-use crate::app::is_timeout;
 use crate::config::{GatewayConfig, Parsed, Problem, ProvenanceConfig, ServerConfig, member};
 use crate::metrics::Metrics;
+use crate::stack::is_timeout;
 
 /// The marks of a gateway.
 #[derive(Clone, Debug)]
@@ -45,8 +45,8 @@ impl Tags {
         budget: &BufferBudget,
         metrics: Metrics,
     ) -> ProvenanceTagLayer {
-        let layer = self.layer.clone().with_server(Server::new(server.id.as_str())).on_tag(metrics.clone());
-        let layer = match FenceId::new(&server.id) {
+        let layer = self.layer.clone().with_server(Server::new(server.entry.id.as_str())).on_tag(metrics.clone());
+        let layer = match FenceId::new(&server.entry.id) {
             Ok(id) => layer.with_fence_server(id),
             Err(_) => layer,
         };

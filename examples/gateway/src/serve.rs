@@ -13,11 +13,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
+use crate::app::Gateway;
 use crate::config::{Parsed, Problem};
-use crate::metrics::Metrics;
-use crate::provenance::{self, Tags};
-use crate::trust::{self, Trust};
-use crate::{admin, app, check};
+use crate::trust::Trust;
+use crate::{admin, check};
 
 /// Serves until it is told to stop.
 ///
@@ -25,9 +24,7 @@ use crate::{admin, app, check};
 ///
 /// The policy has a mistake, or the address cannot be listened on.
 pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
-    let policy = check::compile(parsed)?;
-    let of_sections = trust::check(parsed)?.into_iter().chain(provenance::check(parsed)?);
-    for doubt in check::doubts(parsed, &policy).into_iter().chain(of_sections) {
+    for doubt in check::doubts(parsed, &check::compile(parsed)?)? {
         tracing::warn!("{doubt}");
     }
     let failed = |error: std::io::Error| parsed.places.problem("gateway.listen", error.to_string());
@@ -35,19 +32,14 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
     runtime.block_on(async {
         let listener = TcpListener::bind(parsed.config.gateway.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let metrics = Metrics::new();
-        let trust = Trust::open(parsed, &metrics).await?;
-        let tags = Tags::new(parsed)?;
-        let admin = admin(parsed, trust.as_ref()).await?;
+        let gateway = Gateway::open(parsed).await?;
+        let (router, admin) = (gateway.router()?, admin(parsed, gateway.trust()).await?);
         announce(address, demo).map_err(failed)?;
         if parsed.config.gateway.binding_key.is_none() {
             tracing::info!(
                 "without gateway.binding_key sessions end with this process, and no other gateway knows them"
             );
         }
-        let key = app::binding_key(&parsed.config.gateway);
-        let key = key.map_err(|message| parsed.places.problem("gateway.binding_key", message))?;
-        let router = app::router(&parsed.config, &policy, &metrics, trust.as_ref(), tags.as_ref(), &key);
         // Both hear that they are to stop, and each waits for what it has in flight.
         tokio::join!(serve(listener, router), admin);
         Ok(())

@@ -5,16 +5,12 @@ use tower_toolgate::Server;
 use tower_toolgate::http::BufferBudget;
 use tower_toolgate::layer::content_trust::{ContentTrustLayer, ConversationSource};
 use tower_toolgate::trust::{
-    Classifier, ClassifierConfig, ContentTrustConfig as Lists, DeclaredServer, RuleAction, RuleError, ServerTrust,
-    SessionRules,
+    Classifier, ClassifierConfig, ContentTrustConfig as Lists, DeclaredServer, RuleAction, RuleError, SessionRules,
 };
 
-use crate::app::is_timeout;
-use crate::config::{
-    Builtin, ContentTrustConfig, GatewayConfig, OnTaintedSink, Parsed, Problem, ServerConfig, Transport, TrustLevel,
-    Window,
-};
+use crate::config::{Builtin, ContentTrustConfig, GatewayConfig, OnTaintedSink, Parsed, Problem, ServerConfig, Window};
 use crate::metrics::Metrics;
+use crate::stack::is_timeout;
 use crate::store::{AnyStore, open};
 
 /// Content trust of a gateway: one memory for all its servers.
@@ -57,7 +53,7 @@ impl Trust {
         budget: &BufferBudget,
         metrics: Metrics,
     ) -> ContentTrustLayer<AnyStore> {
-        let layer = self.layer.clone().with_server(Server::new(server.id.as_str()));
+        let layer = self.layer.clone().with_server(Server::new(server.entry.id.as_str()));
         // What the gate takes, this takes.
         let layer = layer.with_max_body_bytes(gateway.max_body_bytes).with_timeout_errors(is_timeout);
         layer.with_budget(budget.clone()).with_insecure_upgrade("h2c").on_decision(metrics)
@@ -119,13 +115,10 @@ fn classifier(parsed: &Parsed, config: &ContentTrustConfig) -> Result<Classifier
 
 /// What the file says of a server. The pages of the built-in `web` are nobody's.
 fn declared(server: &ServerConfig) -> DeclaredServer {
-    let own = matches!(server.transport, Transport::Builtin(Builtin::Files));
-    let declared = if own { DeclaredServer::own(&server.id) } else { DeclaredServer::new(&server.id) };
-    match server.trust_level {
-        None => declared,
-        Some(TrustLevel::Sandboxed) => declared.with_trust(ServerTrust::Sandboxed),
-        Some(TrustLevel::Trusted) => declared.with_trust(ServerTrust::Trusted),
-        Some(TrustLevel::Untrusted) => declared.with_trust(ServerTrust::Untrusted),
+    match server.builtin.filter(|_| !server.level_is_written) {
+        Some(Builtin::Files) => DeclaredServer::own(&server.entry.id),
+        Some(Builtin::Web) => DeclaredServer::new(&server.entry.id),
+        None => DeclaredServer::from(&server.entry),
     }
 }
 

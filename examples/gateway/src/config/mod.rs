@@ -6,7 +6,7 @@
 //! 2. Every key is known, every value has its type and form, nothing required is missing.
 //! 3. What one part says about another holds: a key's roles exist, a role's servers exist.
 //!
-//! What is well written but not enforced by this release is left to [`Config::not_yet`].
+//! What is well written but not served by this release is left to [`Config::not_yet`].
 //!
 //! Values of API keys, environment variables and store addresses appear neither in messages nor in
 //! `Debug`.
@@ -26,7 +26,6 @@ mod server;
 mod structure;
 #[cfg(test)]
 mod tests;
-mod url;
 
 use std::path::Path;
 
@@ -43,8 +42,7 @@ pub use places::Places;
 pub use problem::Problem;
 pub use provenance::ProvenanceConfig;
 pub use secret::Secret;
-pub use server::{Builtin, McpConfig, Root, Sensitivity, ServerConfig, ToolMetadata, Transport, TrustLevel};
-pub use url::HttpUrl;
+pub use server::{Builtin, McpConfig, PinsConfig, ServerConfig};
 
 use places::Lines;
 pub(crate) use places::member;

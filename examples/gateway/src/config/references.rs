@@ -30,6 +30,10 @@ pub(super) fn check(places: &Places, tree: &DeTable<'_>) -> Vec<Problem> {
     servers.iter().for_each(|server| timeout(server, &mut add));
     let delegations = items(tree, "content_trust", "delegation").unwrap_or_default();
     servers_of_delegations(&delegations, &servers, &mut add);
+    let pins = table(tree, "mcp").and_then(|section| table(section, "pins"));
+    if let Some(table) = pins {
+        servers_of_pins(&Item { place: "mcp.pins".to_owned(), table }, &servers, &mut add);
+    }
     if let Some(store) = table(tree, "content_trust").and_then(|section| table(section, "store")) {
         store_fields(store, &mut add);
     }
@@ -117,6 +121,15 @@ fn servers_of_delegations(tools: &[Item<'_>], servers: &[Item<'_>], add: &mut im
     }
 }
 
+fn servers_of_pins(pins: &Item<'_>, servers: &[Item<'_>], add: &mut impl FnMut(String, String)) {
+    let Some(known) = all_texts(servers, "id").filter(|known| !known.is_empty()) else {
+        return;
+    };
+    for (place, server) in pins.texts("servers").filter(|(_, server)| !known.contains(server)) {
+        add(place, format!("no server has the id `{server}`{}", hint(server, &known)));
+    }
+}
+
 fn silent_roles(roles: &[Item<'_>], add: &mut impl FnMut(String, String)) {
     for role in roles {
         let servers = role.table.get("servers");
@@ -129,8 +142,9 @@ fn silent_roles(roles: &[Item<'_>], add: &mut impl FnMut(String, String)) {
 
 fn timeout(server: &Item<'_>, add: &mut impl FnMut(String, String)) {
     let transport = table(server.table, "transport");
-    if transport.is_some_and(|transport| transport.contains_key("http")) && !server.table.contains_key("timeout") {
-        let message = "missing key `timeout`: an http server needs one, such as `timeout = \"30s\"`";
+    let is_foreign = |transport: &DeTable<'_>| transport.contains_key("http") || transport.contains_key("stdio");
+    if transport.is_some_and(is_foreign) && !server.table.contains_key("timeout") {
+        let message = "missing key `timeout`: a server needs one, such as `timeout = \"30s\"`";
         add(member(&server.place, "timeout"), message.to_owned());
     }
 }

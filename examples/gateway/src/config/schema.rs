@@ -4,10 +4,13 @@
 //! its path, so this table is read before them. A test holds the two together.
 
 use super::content_trust::{check_redis, check_window};
+use super::duration;
 use super::gateway::{check_binding_key, check_host, check_key, check_listen, check_origin};
 use super::provenance::{check_header, check_meta_key, check_scheme, check_signing_key};
-use super::server::{check_env_name, check_env_value, check_id};
-use super::{duration, url};
+use super::server::{
+    check_argument, check_command, check_env_name, check_env_value, check_header_name, check_header_value, check_id,
+    check_url,
+};
 
 /// What a value looks like.
 #[derive(Debug)]
@@ -170,7 +173,9 @@ const LABEL: &[Field] = &[
 
 const CONFIDENTIALITY: Kind = Kind::Word(&["public", "internal", "secret"]);
 
-const MCP: &[Field] = &[must("servers", Kind::List(1, &Kind::Table(SERVER)))];
+const MCP: &[Field] = &[must("servers", Kind::List(1, &Kind::Table(SERVER))), may("pins", Kind::Table(PINS))];
+
+const PINS: &[Field] = &[must("file", Kind::Text(filled)), may("servers", NAMES)];
 
 const SERVER: &[Field] = &[
     must("id", Kind::Text(check_id)),
@@ -188,22 +193,40 @@ const SERVER: &[Field] = &[
     may("media_passthrough", Kind::Flag),
 ];
 
-const TRANSPORT: &[Field] = &[
-    may("http", Kind::Table(&[must("url", Kind::Text(url::check))])),
-    may("stdio", Kind::Table(STDIO)),
-    may("builtin", Kind::Word(&["files", "web"])),
+const TRANSPORT: &[Field] =
+    &[may("http", Kind::Table(HTTP)), may("stdio", Kind::Table(STDIO)), may("builtin", Kind::Word(&["files", "web"]))];
+
+const HTTP: &[Field] = &[
+    must("url", Kind::Text(check_url)),
+    may("headers", Kind::Map(check_header_name, &Kind::Text(check_header_value))),
 ];
 
 const STDIO: &[Field] = &[
-    must("command", Kind::Text(filled)),
-    may("args", TEXTS),
+    must("command", Kind::Text(check_command)),
+    may("args", Kind::List(0, &Kind::Text(check_argument))),
     may("env", Kind::Map(check_env_name, &Kind::Text(check_env_value))),
 ];
 
 const ROOTS: &[Field] = &[must("uri", Kind::Text(filled)), may("name", TEXT)];
 
-const TOOL_METADATA: &[Field] =
-    &[may("data_sensitivity", Kind::Word(&["none", "low", "medium", "high"])), may("capabilities", NAMES)];
+const TOOL_METADATA: &[Field] = &[
+    may("data_sensitivity", Kind::Word(&["none", "low", "medium", "high"])),
+    may("capabilities", Kind::List(0, &CAPABILITY)),
+    may("flagged_parameters", Kind::List(0, &Kind::Table(FLAGGED_PARAMETER))),
+];
+
+const CAPABILITY: Kind = Kind::Word(&[
+    "filesystem_read",
+    "filesystem_write",
+    "network",
+    "shell",
+    "database_read",
+    "database_write",
+    "memory_write",
+    "external_api",
+]);
+
+const FLAGGED_PARAMETER: &[Field] = &[must("path", TEXT), must("pattern_name", TEXT)];
 
 const TEXT: Kind = Kind::Text(any);
 const TEXTS: Kind = Kind::List(0, &TEXT);

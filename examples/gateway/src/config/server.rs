@@ -1,11 +1,13 @@
 //! The section `mcp`.
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
-
-use super::{HttpUrl, Secret, duration};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use toml::{Table, Value};
+use tower_toolgate::server::{McpTransport, McpTrustLevel, ServerEntry, ServerError, ServerUrl, check_server_id};
+use tower_toolgate::upstream::HttpConfig;
 
 /// The servers behind the gateway.
 #[derive(Clone, Debug, Deserialize)]
@@ -13,78 +15,30 @@ use super::{HttpUrl, Secret, duration};
 pub struct McpConfig {
     /// At least one.
     pub servers: Vec<ServerConfig>,
+    /// Which definitions of tools are approved. Absent: definitions are not compared.
+    pub pins: Option<PinsConfig>,
+}
+
+/// The definitions of tools that were approved.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinsConfig {
+    /// The lock file, which `--approve` writes.
+    pub file: PathBuf,
+    /// Servers that are guarded even while none of their tools is approved.
+    #[serde(default)]
+    pub servers: Vec<String>,
 }
 
 /// One server, reached at `/mcp/ID`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// Its name in paths and in the policy.
-    pub id: String,
-    /// How it is reached.
-    pub transport: Transport,
-    /// How long an answer may take to begin. An http server's must be written.
-    #[serde(default = "timeout", deserialize_with = "duration::deserialize")]
-    pub timeout: Duration,
-    /// How far it is trusted; see [`ServerConfig::trust_level`].
-    pub trust_level: Option<TrustLevel>,
-    /// The tools of it that are exposed.
-    pub tool_allowlist: Option<Vec<String>>,
-    /// Whether an untrusted server without an allowlist exposes all its tools.
-    #[serde(default)]
-    pub allow_untrusted_without_allowlist: bool,
-    /// The tools that the operator has seen. Empty: it is not compared.
-    #[serde(default)]
-    pub expected_tools: Vec<String>,
-    /// The roots that it is told of.
-    #[serde(default)]
-    pub roots: Vec<Root>,
-    /// What the operator knows of its tools, by name.
-    #[serde(default)]
-    pub tool_metadata: BTreeMap<String, ToolMetadata>,
-    /// Whether it may ask the user.
-    #[serde(default)]
-    pub elicitation_enabled: bool,
-    /// How long the user may take to answer.
-    #[serde(default = "elicitation_timeout_secs")]
-    pub elicitation_timeout_secs: u64,
-    /// Whether its process starts with an empty environment.
-    pub env_isolation: Option<bool>,
-    /// Whether images and sound from it pass.
-    #[serde(default)]
-    pub media_passthrough: bool,
-}
-
-impl ServerConfig {
-    /// How far the server is trusted: not, unless the operator says so.
-    #[must_use]
-    pub fn trust_level(&self) -> TrustLevel {
-        self.trust_level.unwrap_or_default()
-    }
-}
-
-/// How a server is reached.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "lowercase")]
-pub enum Transport {
+    /// What is declared of it. Of a builtin the transport is nobody's.
+    pub entry: ServerEntry,
     /// It is part of the gateway.
-    Builtin(Builtin),
-    /// Over the network.
-    Http {
-        /// Its address.
-        url: HttpUrl,
-    },
-    /// As a child process.
-    Stdio {
-        /// The program.
-        command: String,
-        /// Its arguments.
-        #[serde(default)]
-        args: Vec<String>,
-        /// Its environment.
-        #[serde(default)]
-        env: BTreeMap<String, Secret>,
-    },
+    pub builtin: Option<Builtin>,
+    /// Whether somebody wrote a trust level.
+    pub level_is_written: bool,
 }
 
 /// A demo server that is part of the gateway.
@@ -97,100 +51,81 @@ pub enum Builtin {
     Web,
 }
 
-/// How far a server is trusted.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum TrustLevel {
-    /// Less than not.
-    Sandboxed,
-    /// As the operator's own.
-    Trusted,
-    /// Not.
-    #[default]
-    Untrusted,
-}
-
-impl TrustLevel {
-    /// The level as it is written.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sandboxed => "sandboxed",
-            Self::Trusted => "trusted",
-            Self::Untrusted => "untrusted",
-        }
+impl<'de> Deserialize<'de> for ServerConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut table = Table::deserialize(deserializer)?;
+        let level_is_written = table.contains_key("trust_level");
+        let builtin = match builtin(&table) {
+            Some(which) => {
+                make_own(&mut table, level_is_written);
+                Some(Builtin::deserialize(which).map_err(D::Error::custom)?)
+            }
+            None => None,
+        };
+        let entry = ServerEntry::deserialize(table).map_err(D::Error::custom)?;
+        Ok(Self { entry, builtin, level_is_written })
     }
 }
 
-/// A root that a server is told of.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-pub struct Root {
-    /// Where it is.
-    pub uri: String,
-    /// For people.
-    pub name: Option<String>,
+fn builtin(table: &Table) -> Option<Value> {
+    table.get("transport")?.get("builtin").cloned()
 }
 
-/// What the operator knows of a tool.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields, default)]
-pub struct ToolMetadata {
-    /// How much harm it can do.
-    pub data_sensitivity: Option<Sensitivity>,
-    /// What it can do.
-    pub capabilities: Vec<String>,
-}
-
-/// How much harm a tool can do.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum Sensitivity {
-    /// Much.
-    High,
-    /// Little.
-    Low,
-    /// Some.
-    Medium,
-    /// None.
-    None,
+/// A builtin has no transport of the library's, and is the gateway's own unless somebody says otherwise.
+fn make_own(table: &mut Table, level_is_written: bool) {
+    let url = Table::from_iter([("url".to_owned(), "http://builtin.invalid/".into())]);
+    let transport = Table::from_iter([("http".to_owned(), Value::Table(url))]);
+    table.insert("transport".to_owned(), Value::Table(transport));
+    table.entry("timeout").or_insert_with(|| "30s".into());
+    if !level_is_written {
+        table.insert("trust_level".to_owned(), McpTrustLevel::Trusted.as_str().into());
+    }
 }
 
 /// Ids stand in paths and, joined by `__`, in the names of tools.
 pub(super) fn check_id(id: &str) -> Result<(), String> {
-    let why = match id {
-        "" => "it is empty",
-        id if id.chars().count() > 64 => "it is longer than 64 characters",
-        id if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)) => {
-            "it holds more than ascii letters, digits, `_` and `-`"
-        }
-        id if id.contains("__") => "it holds `__`",
-        id if id.starts_with('_') || id.ends_with('_') => "it begins or ends with `_`",
-        _ => return Ok(()),
-    };
-    Err(format!("`{id}` is no server id: {why}"))
+    check_server_id(id).map_err(|why| format!("`{id}`: {why}"))
+}
+
+/// The text itself is not in the message: it may hold a password.
+pub(super) fn check_url(text: &str) -> Result<(), String> {
+    ServerUrl::parse(text).map_err(|problem| problem.to_string())?;
+    HttpConfig::new(text).map(drop).map_err(|error| error.to_string())
 }
 
 /// No process starts with such a name in its environment.
 pub(super) fn check_env_name(name: &str) -> Result<(), String> {
-    if name.trim().is_empty() || name.contains(['=', '\0']) {
-        return Err(format!("`{}` is no name of an environment variable", name.escape_debug()));
-    }
-    Ok(())
+    check_transport(McpTransport::stdio("x").with_env(name, ""))
 }
 
 /// The message must not hold the value.
 pub(super) fn check_env_value(value: &str) -> Result<(), String> {
-    if value.contains('\0') {
-        return Err("no environment variable holds the character U+0000".to_owned());
-    }
-    Ok(())
+    check_transport(McpTransport::stdio("x").with_env("x", value))
 }
 
-fn timeout() -> Duration {
-    Duration::from_secs(30)
+pub(super) fn check_argument(argument: &str) -> Result<(), String> {
+    check_transport(McpTransport::stdio("x").with_args([argument]))
 }
 
-fn elicitation_timeout_secs() -> u64 {
-    120
+pub(super) fn check_command(command: &str) -> Result<(), String> {
+    check_transport(McpTransport::stdio(command))
+}
+
+pub(super) fn check_header_name(name: &str) -> Result<(), String> {
+    check_headers(name, "")
+}
+
+/// The message must not hold the value.
+pub(super) fn check_header_value(value: &str) -> Result<(), String> {
+    check_headers("x", value)
+}
+
+fn check_headers(name: &str, value: &str) -> Result<(), String> {
+    let transport = McpTransport::http("http://builtin.invalid/").map_err(|problem| problem.to_string())?;
+    check_transport(transport.with_header(name, value))
+}
+
+fn check_transport(transport: McpTransport) -> Result<(), String> {
+    let entry = ServerEntry::new("x", transport, Duration::from_secs(1));
+    entry.check().map_err(|error: ServerError| error.problem().to_string())
 }

@@ -8,11 +8,8 @@ use std::time::{Duration, Instant};
 
 use axum::extract::Request;
 use http::HeaderValue;
+use toolgate_gateway::app;
 use toolgate_gateway::config::Config;
-use toolgate_gateway::metrics::Metrics;
-use toolgate_gateway::provenance::Tags;
-use toolgate_gateway::trust::Trust;
-use toolgate_gateway::{app, check};
 
 /// The folder with the peers; `None`, with a word about it, where nobody asked for them.
 pub(crate) fn peers(test: &str) -> Option<PathBuf> {
@@ -143,18 +140,8 @@ pub(crate) async fn gateway(upstream: u16, key: Option<&'static str>) -> SocketA
 pub(crate) async fn gateway_with(upstream: u16, key: Option<&'static str>, sections: &str) -> SocketAddr {
     let text = include_str!("gateway.toml").replace("UPSTREAM_PORT", &upstream.to_string()) + sections;
     let parsed = Config::parse(&text).expect("the configuration is right");
-    let policy = check::compile(&parsed).expect("the policy is right");
-    let metrics = Metrics::new();
-    let trust = Trust::open(&parsed, &metrics).await.expect("the store opens");
-    let tags = Tags::new(&parsed).expect("the section is right");
-    let mut router = app::router(
-        &parsed.config,
-        &policy,
-        &metrics,
-        trust.as_ref(),
-        tags.as_ref(),
-        &app::binding_key(&parsed.config.gateway).unwrap(),
-    );
+    let gateway = app::Gateway::open(&parsed).await.expect("the configuration is right");
+    let mut router = gateway.router().expect("the servers are declared rightly");
     if let Some(key) = key {
         let value = HeaderValue::from_str(&format!("Bearer {key}")).unwrap();
         router = router.layer(axum::middleware::map_request(move |mut request: Request| {

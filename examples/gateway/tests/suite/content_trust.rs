@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use toolgate_gateway::config::Config;
 use toolgate_gateway::metrics::Metrics;
 use toolgate_gateway::trust::Trust;
@@ -142,19 +141,12 @@ fn conversations_are_told_apart_where_the_operator_believes_in_them() {
 /// A gateway whose operators are answered beside it.
 pub(crate) fn with_operators(config: &str) -> (Gateway, Gateway) {
     let parsed = Config::parse(config).unwrap();
-    let policy = toolgate_gateway::check::compile(&parsed).unwrap();
-    let metrics = Metrics::new();
-    let trust = Gateway::block_on(Trust::open(&parsed, &metrics)).unwrap().unwrap();
-    let key = parsed.config.gateway.admin.as_ref().unwrap().key.clone();
-    let operators = admin::router(&key, trust.store().clone());
-    let gateway: Router = app::router(
-        &parsed.config,
-        &policy,
-        &metrics,
-        Some(&trust),
-        None,
-        &app::binding_key(&parsed.config.gateway).unwrap(),
-    );
+    let (gateway, operators) = Gateway::block_on(async {
+        let gateway = app::Gateway::open(&parsed).await.unwrap();
+        let key = &parsed.config.gateway.admin.as_ref().unwrap().key;
+        let operators = admin::router(key, gateway.trust().unwrap().store().clone());
+        (gateway.router().unwrap(), operators)
+    });
     (Gateway::serve(gateway), Gateway::serve(operators))
 }
 

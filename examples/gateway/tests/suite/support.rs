@@ -9,11 +9,8 @@ use std::time::SystemTime;
 use axum::Router;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
+use toolgate_gateway::app;
 use toolgate_gateway::config::Config;
-use toolgate_gateway::metrics::Metrics;
-use toolgate_gateway::provenance::Tags;
-use toolgate_gateway::trust::Trust;
-use toolgate_gateway::{app, check};
 use tower_toolgate::Principal;
 use tower_toolgate::binding::{Binder, BindingKey};
 
@@ -117,19 +114,10 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn start(config: &str) -> Self {
         let parsed = Config::parse(config).unwrap_or_else(|problems| panic!("{problems:?}\n{config}"));
-        let policy = check::compile(&parsed).unwrap();
         assert_eq!(parsed.not_yet(), []);
-        let metrics = Metrics::new();
-        let trust = Self::block_on(Trust::open(&parsed, &metrics)).unwrap();
-        let tags = Tags::new(&parsed).unwrap();
-        Self::serve(app::router(
-            &parsed.config,
-            &policy,
-            &metrics,
-            trust.as_ref(),
-            tags.as_ref(),
-            &app::binding_key(&parsed.config.gateway).unwrap(),
-        ))
+        // Child processes are looked after on the runtime.
+        let router = Self::block_on(async { app::Gateway::open(&parsed).await?.router() });
+        Self::serve(router.unwrap_or_else(|problem| panic!("{problem}\n{config}")))
     }
 
     /// Serves what is served beside a gateway, too.

@@ -84,6 +84,13 @@ fn a_connection_that_is_given_up_is_closed() {
     server.ended();
 }
 
+fn assert_no_answer(said: &str, reason: &str) {
+    let upstream = Upstream::blurting(said);
+    let gateway = Setup::of(upstream.address).start();
+    assert_fault(&gateway, 502, reason);
+    gateway.assert_forwarded(&upstream, 2);
+}
+
 #[test]
 fn what_is_not_http() {
     let body = result("\"q-1\"");
@@ -98,14 +105,12 @@ fn what_is_not_http() {
         "HTTP/1.1 200 OK\r\nno header\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{}",
-        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
         &body,
     ] {
-        let upstream = Upstream::blurting(said);
-        let gateway = Setup::of(upstream.address).start();
-        assert_fault(&gateway, 502, "upstream.invalid_answer");
-        gateway.assert_forwarded(&upstream, 2);
+        assert_no_answer(said, "upstream.invalid_answer");
     }
+    let switched = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+    assert_no_answer(switched, "upstream.switched_protocols");
 }
 
 #[test]

@@ -1,0 +1,165 @@
+//! `--approve`: writes the definitions of tools, as their server lists them now, into the lock file.
+
+mod client;
+mod events;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::runtime::Runtime;
+use tower::util::BoxCloneService;
+use tower::{ServiceBuilder, ServiceExt};
+use tower_toolgate::server::{Definition, DefinitionHash, PinVerdict, Pins, definitions};
+
+use self::client::list;
+use crate::builtin::Builtin;
+use crate::config::{Parsed, ServerConfig};
+
+/// Approves a tool of a server, or with `*` all that it lists: 0 if done, 1 if the server does not list it, 2 with errors.
+#[must_use]
+pub(crate) fn report(parsed: &Parsed, server: &str, tool: &str) -> ExitCode {
+    match approve(parsed, server, tool) {
+        Ok(0) => {
+            println!("`{server}` does not list `{tool}`");
+            ExitCode::from(1)
+        }
+        Ok(_) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// How many tools were approved.
+fn approve(parsed: &Parsed, server: &str, tool: &str) -> Result<usize, String> {
+    let known = parsed.config.mcp.servers.iter().find(|known| known.entry.id == server);
+    let entry = known.ok_or_else(|| format!("no server has the id `{server}`"))?;
+    let config = parsed.config.mcp.pins.as_ref();
+    let file = &config.ok_or("`mcp.pins.file` names no lock file")?.file;
+    let mut lock = Lock::read(file)?;
+    let pages = Runtime::new().map_err(|error| error.to_string())?.block_on(pages(entry))?;
+    let tools = tools(&pages)?;
+    let chosen = Vec::from_iter(tools.iter().filter(|found| tool == "*" || found.definition.name() == Some(tool)));
+    let all = Vec::from_iter(tools.iter().map(|found| found.definition.clone()));
+    let verdicts = lock.pins.check_list(server, &all);
+    for (found, verdict) in tools.iter().zip(verdicts).filter(|(found, _)| chosen.iter().any(|one| one.is(found))) {
+        lock.approve(server, found, verdict)?;
+    }
+    if !chosen.is_empty() {
+        lock.write()?;
+    }
+    Ok(chosen.len())
+}
+
+async fn pages(server: &ServerConfig) -> Result<Vec<Bytes>, String> {
+    let service = match server.builtin {
+        Some(which) => boxed(Builtin::new(which)),
+        None => boxed(server.entry.connect().map_err(|error| error.to_string())?),
+    };
+    let listed = tokio::time::timeout(server.entry.timeout.saturating_mul(ANSWERS), list(service)).await;
+    listed.map_err(|_| "the server takes too long to list its tools".to_owned())?
+}
+
+/// How many times the time for one answer all of them may take.
+const ANSWERS: u32 = 4;
+
+type Server = BoxCloneService<Request<Body>, Response<Body>, std::convert::Infallible>;
+
+fn boxed<S, B>(service: S) -> Server
+where
+    S: tower::Service<Request<Body>, Response = Response<B>, Error = std::convert::Infallible>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    ServiceBuilder::new().map_response(|response: Response<B>| response.map(Body::new)).service(service).boxed_clone()
+}
+
+/// A definition, and the page that it stands on.
+struct Tool<'p> {
+    page: &'p Bytes,
+    definition: Definition,
+}
+
+impl Tool<'_> {
+    fn is(&self, other: &Tool<'_>) -> bool {
+        std::ptr::eq(self.page, other.page) && self.definition.range() == other.definition.range()
+    }
+
+    fn text(&self) -> String {
+        let text = self.page.get(self.definition.range()).unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+}
+
+fn tools(pages: &[Bytes]) -> Result<Vec<Tool<'_>>, String> {
+    let mut tools = Vec::new();
+    for page in pages {
+        let found = definitions(page).map_err(|fault| format!("the server's list of tools: {fault}"))?;
+        tools.extend(found.into_iter().map(|definition| Tool { page, definition }));
+    }
+    Ok(tools)
+}
+
+/// The lock file, to be written anew.
+struct Lock {
+    file: PathBuf,
+    pins: Pins,
+}
+
+impl Lock {
+    /// One that is not there yet is empty.
+    fn read(file: &Path) -> Result<Self, String> {
+        let text = match std::fs::read_to_string(file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| format!("cannot read `{}`: {error}", file.display()))?,
+        };
+        let pins = Pins::read(&text).map_err(|error| format!("`{}`, {error}", file.display()))?;
+        Ok(Self { file: file.to_owned(), pins })
+    }
+
+    fn approve(&mut self, server: &str, tool: &Tool<'_>, verdict: PinVerdict) -> Result<(), String> {
+        let name = tool.definition.name().ok_or("the server lists a tool without a name")?;
+        if verdict == PinVerdict::Repeated {
+            return Err(format!("the server lists `{name}` more than once: which is meant cannot be told"));
+        }
+        let hash = tool.definition.hash().map_err(|fault| format!("`{name}`: {fault}"))?;
+        let before = self.pins.approve(server, name, hash).map_err(|error| error.to_string())?;
+        show(server, name, before, hash);
+        println!("{}", shown(&tool.text()));
+        Ok(())
+    }
+
+    /// All of it or nothing: a gateway may be reading it.
+    fn write(&self) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("cannot write `{}`: {error}", self.file.display());
+        let mut beside = self.file.clone().into_os_string();
+        beside.push(format!(".{}", std::process::id()));
+        let mut file = std::fs::File::create(&beside).map_err(failed)?;
+        file.write_all(self.pins.write().as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+        std::fs::rename(&beside, &self.file).map_err(failed)
+    }
+}
+
+fn show(server: &str, tool: &str, before: Option<DefinitionHash>, hash: DefinitionHash) {
+    match before {
+        Some(before) if before == hash => println!("{server} {tool}: as approved before, {hash}"),
+        Some(before) => println!("{server} {tool}: {before} becomes {hash}"),
+        None => println!("{server} {tool}: {hash}"),
+    }
+}
+
+/// What a server wrote may move a terminal's cursor, or hide what it says.
+fn shown(text: &str) -> String {
+    let hidden = |c: char| c.is_control() || !c.is_ascii();
+    text.chars().map(|c| if hidden(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
+}
