@@ -218,6 +218,16 @@ fn reads_the_documented_example() {
     assert_eq!((&server.entry, server.builtin, server.level_is_written), (&entry, None, true));
 }
 
+/// The configuration on the gateway's page.
+#[test]
+fn reads_the_example_of_the_page() {
+    let page = include_str!("../../README.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let Config { mcp, policy, .. } = parse(example).config;
+    let ids: Vec<_> = mcp.servers.iter().map(|server| server.entry.id.as_str()).collect();
+    assert_eq!((ids.as_slice(), policy.roles.len()), (["files", "web"].as_slice(), 1));
+}
+
 #[test]
 fn reads_every_key() {
     let Config { gateway, content_trust, provenance, mcp, .. } = parse(EVERYTHING).config;
