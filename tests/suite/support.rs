@@ -246,13 +246,38 @@ where
     R: Send + 'static,
     O: Body<Data = Bytes, Error: Into<BoxError>>,
 {
+    let mut answer = Some(answer);
+    let served = served(stack, request, |_| Ok(answer.take().expect("one request")));
+    let Served { head, body, mut seen } = served;
+    Exchange { head, body, seen: seen.pop() }
+}
+
+/// What a client got, and all that the inner service saw.
+pub(crate) struct Served {
+    pub(crate) head: http::response::Parts,
+    pub(crate) body: Bytes,
+    pub(crate) seen: Vec<Seen>,
+}
+
+/// Sends one request, whatever the inner service is asked for its sake.
+pub(crate) fn served<B, I, R, S, O>(
+    stack: impl FnOnce(mock::Mock<Request<I>, Response<R>>) -> S,
+    request: Request<B>,
+    mut serve: impl FnMut(&Seen) -> Result<Response<R>, BoxError>,
+) -> Served
+where
+    S: Service<Request<B>, Response = Response<O>, Error: std::fmt::Debug>,
+    I: Body<Data = Bytes, Error: Into<BoxError>>,
+    R: Send + 'static,
+    O: Body<Data = Bytes, Error: Into<BoxError>>,
+{
     let (mock, mut handle) = mock::pair();
     // This clone keeps the handle pending when the stack is gone.
     let alive = mock.clone();
     let mut service = mock::Spawn::new(stack(mock));
     assert!(service.poll_ready().is_ready());
     let mut future = task::spawn(service.call(request));
-    let (mut answer, mut seen) = (Some(answer), None);
+    let mut all = Vec::new();
     let response = loop {
         if let Poll::Ready(response) = future.poll() {
             break response.unwrap();
@@ -262,8 +287,12 @@ where
                 let (head, body): (Parts, I) = request.into_parts();
                 let hint = body.size_hint();
                 let (frames, trailers) = collect(body);
-                seen = Some(Seen { head, hint, frames, trailers });
-                send.send_response(answer.take().expect("one request"));
+                let seen = Seen { head, hint, frames, trailers };
+                match serve(&seen) {
+                    Ok(answer) => send.send_response(answer),
+                    Err(error) => send.send_error(error),
+                }
+                all.push(seen);
             }
             Poll::Ready(None) => panic!("the inner service is gone"),
             Poll::Pending if future.is_woken() => {}
@@ -274,7 +303,7 @@ where
     drop(alive);
     let (head, body) = response.into_parts();
     let body = collect(body).0.concat().into();
-    Exchange { head, body, seen }
+    Served { head, body, seen: all }
 }
 
 /// A gate around a mock, driven by hand.
