@@ -167,6 +167,13 @@ impl Denial {
         Self(Arc::new(Inner { kind, subject, addressee, client }))
     }
 
+    /// A denial of a tool for which nobody waits.
+    #[cfg(feature = "server-trust")]
+    pub(crate) fn of_tool(kind: DenialKind, tool: &str) -> Self {
+        let (subject, client) = (Subject::Tool(short(tool)), Client::default());
+        Self(Arc::new(Inner { kind, subject, addressee: Addressee::Nobody, client }))
+    }
+
     pub(crate) fn with_addressee(&self, addressee: Addressee) -> Self {
         Self(Arc::new(Inner { addressee, ..(*self.0).clone() }))
     }

@@ -133,6 +133,17 @@ impl Context {
         Ok(context)
     }
 
+    /// The context of a request that a layer makes itself, beside the one that this is about. What layers further in want
+    /// done with the response is done by nobody.
+    #[cfg(feature = "server-trust")]
+    pub(crate) fn beside(&self, head: &mut Parts, bytes: &Bytes) -> Result<Self, ReadError> {
+        head.extensions.remove::<Self>();
+        let context = Self { plan: Some(Arc::default()), ..self.clone() };
+        #[cfg(feature = "content-trust")]
+        let context = Self { found: None, ..context };
+        context.reread(head, bytes)
+    }
+
     pub(crate) fn plan(&self) -> Option<&Arc<Plan>> {
         self.plan.as_ref()
     }

@@ -17,6 +17,7 @@ mod plan;
 mod rewrite;
 
 pub(crate) use self::body::{EventBody, Failure};
+pub(crate) use self::events::Splitter;
 pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::ingest::{Carrier, Markings};
 #[cfg(feature = "content-trust")]

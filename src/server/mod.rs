@@ -53,10 +53,10 @@ pub use self::exposure::{Attestation, Exposure};
 pub use self::level::{McpTrustLevel, UnknownTrustLevel};
 pub use self::lint::{ServerLint, ServerLintKind};
 pub use self::meta::{CapabilityClass, DataSensitivity, FlaggedParameter, ToolSecurityMeta};
-pub(crate) use self::pin::all_definitions;
 pub use self::pin::{
     Definition, DefinitionFault, DefinitionHash, ListFault, NoHash, PinError, PinProblem, PinVerdict, Pins, definitions,
 };
+pub(crate) use self::pin::{Page, all_definitions, announces_tools};
 pub(crate) use self::reach::{Asked, Unclear};
 pub use self::reach::{Reach, ReachBack};
 pub use self::refusal::ServerRefusal;

@@ -20,6 +20,11 @@ use super::verdict::ToolRefusal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ServerRefusal {
+    /// It calls a tool that clients could take for another one of the same server: their
+    /// [ids](super::sanitized_id) are the same.
+    Colliding,
+    /// It calls a tool before the server has been seen to list all that it has, and it does not.
+    ListUnavailable,
     /// It uses a method on tools that is neither `tools/list` nor `tools/call`.
     Method,
     /// It calls a tool whose definition is not the one that was approved.
@@ -28,7 +33,7 @@ pub enum ServerRefusal {
     ReachBack(Reach),
     /// It calls a tool that is not exposed.
     Tool(ToolRefusal),
-    /// It calls a tool whose definition has not been seen since the layer was made: no list has had it.
+    /// It calls a tool that was approved, and that the server does not list.
     Unlisted,
 }
 
@@ -37,6 +42,8 @@ impl ServerRefusal {
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
+            Self::Colliding => "server.tool_collision",
+            Self::ListUnavailable => "server.list_unavailable",
             Self::Method => "server.method",
             Self::Quarantined(verdict) => match verdict.reason() {
                 Some(reason) => reason,
@@ -54,7 +61,12 @@ impl ServerRefusal {
     /// Whether it is a request that is refused, and not what has come back.
     pub(crate) const fn is_of_request(self) -> bool {
         match self {
-            Self::Method | Self::Quarantined(_) | Self::Tool(_) | Self::Unlisted => true,
+            Self::Colliding
+            | Self::ListUnavailable
+            | Self::Method
+            | Self::Quarantined(_)
+            | Self::Tool(_)
+            | Self::Unlisted => true,
             Self::ReachBack(_) => false,
         }
     }
@@ -63,11 +75,13 @@ impl ServerRefusal {
 impl fmt::Display for ServerRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Colliding => f.write_str("clients could take it for another tool of its server"),
+            Self::ListUnavailable => f.write_str("its server does not say which tools it has"),
             Self::Method => f.write_str("tools are reached by `tools/list` and `tools/call` alone"),
             Self::Quarantined(_) => f.write_str("its definition is not the one that was approved"),
             Self::ReachBack(reach) => write!(f, "the server asks for {reach}, which it may not"),
             Self::Tool(refusal) => refusal.fmt(f),
-            Self::Unlisted => f.write_str("its definition has not been seen yet: ask for `tools/list` first"),
+            Self::Unlisted => f.write_str("its server does not list it"),
         }
     }
 }

@@ -64,6 +64,10 @@ mod readiness;
 #[cfg(feature = "server-trust")]
 mod server_trust;
 #[cfg(feature = "server-trust")]
+mod server_trust_enquiry;
+#[cfg(feature = "server-trust")]
+mod server_trust_enquiry_faults;
+#[cfg(feature = "server-trust")]
 mod server_trust_pins;
 #[cfg(feature = "server-trust")]
 mod server_trust_reach;

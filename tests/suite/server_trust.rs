@@ -33,8 +33,42 @@ pub(crate) fn layer(entry: &ServerEntry) -> ServerTrustLayer {
     ServerTrustLayer::new(entry).unwrap()
 }
 
+/// Sends one request to a server that lists no tools when the layer asks it.
 pub(crate) fn send(layer: &ServerTrustLayer, request: Request<Full<Bytes>>, answer: Response<Full<Bytes>>) -> Exchange {
-    through::<_, Inner, _, _, _>(|mock| layer.layer(mock), request, answer)
+    sent(layer, request, answer, &[])
+}
+
+/// Sends one request to a server that lists these tools when the layer asks it.
+pub(crate) fn sent(
+    layer: &ServerTrustLayer,
+    request: Request<Full<Bytes>>,
+    answer: Response<Full<Bytes>>,
+    definitions: &[&str],
+) -> Exchange {
+    let mut answer = Some(answer);
+    let served = served::<_, Inner, _, _, _>(
+        |mock| layer.layer(mock),
+        request,
+        |seen| Ok(page_of(seen, definitions, None).unwrap_or_else(|| answer.take().expect("one request"))),
+    );
+    let Served { head, body, mut seen } = served;
+    seen.retain(|seen| enquiry_id(seen).is_none());
+    Exchange { head, body, seen: seen.pop() }
+}
+
+/// The id of a question that the layer itself asks.
+pub(crate) fn enquiry_id(seen: &Seen) -> Option<String> {
+    let body = String::from_utf8(seen.body()).ok()?;
+    let id = body.strip_prefix(r#"{"jsonrpc":"2.0","id":""#)?.split('"').next()?;
+    id.starts_with("toolgate-").then(|| id.to_owned())
+}
+
+/// The answer to such a question.
+pub(crate) fn page_of(seen: &Seen, definitions: &[&str], next: Option<&str>) -> Option<Response<Full<Bytes>>> {
+    let id = enquiry_id(seen)?;
+    let next = next.map(|next| format!(r#","nextCursor":"{next}""#)).unwrap_or_default();
+    let definitions = definitions.join(",");
+    Some(json(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"tools":[{definitions}]{next}}}}}"#)))
 }
 
 pub(crate) fn streamable(body: impl Into<Bytes>) -> Request<Full<Bytes>> {

@@ -44,10 +44,10 @@ fn listed(layer: &ServerTrustLayer, definitions: &[&str]) -> String {
     seen
 }
 
-/// Why a call is refused; empty if it is not.
+/// Why a call is refused; empty if it is not. Should the layer ask for a list, it has what was approved.
 #[track_caller]
 fn called(layer: &ServerTrustLayer, tool: &str) -> &'static str {
-    let exchange = send(layer, streamable(tool_call("1", tool, "{}")), answer_of_inner());
+    let exchange = sent(layer, streamable(tool_call("1", tool, "{}")), answer_of_inner(), &[READ]);
     if exchange.seen.is_some() {
         exchange.passed(tool);
         return "";
@@ -62,15 +62,15 @@ fn of(definitions: &[&str]) -> String {
 }
 
 #[test]
-fn before_a_list_nothing_is_called() {
+fn what_is_not_listed_is_not_called() {
     let layer = pinned();
-    assert_eq!((called(&layer, "read"), called(&layer, "other")), ("pin.unlisted", "pin.new"));
+    assert_eq!((called(&layer, "gone"), called(&layer, "other")), ("pin.unlisted", "pin.new"));
     assert_eq!(listed(&layer, &[READ]), of(&[READ]));
     assert_eq!((called(&layer, "read"), called(&layer, "gone")), ("", "pin.unlisted"));
     // Clones are one layer, and what is spelled otherwise is the same definition.
-    let (again, clone) = (pinned(), pinned());
+    let clone = pinned();
     assert_eq!(listed(&clone.clone(), &[SAME]), of(&[SAME]));
-    assert_eq!((called(&clone, "read"), called(&again, "read")), ("", "pin.unlisted"));
+    assert_eq!(called(&clone, "read"), "");
 }
 
 #[test]
@@ -101,6 +101,7 @@ fn th_143_a_name_that_is_there_twice_withholds_both() {
     let evil = READ.replace("Reads.", "Sends.");
     for twice in [[READ, &evil], [&evil, READ], [READ, SAME]] {
         listed(&layer, &[READ]);
+        assert_eq!(called(&layer, "read"), "");
         assert_eq!(listed(&layer, &twice), of(&[]));
         assert_eq!(called(&layer, "read"), "pin.repeated");
     }
@@ -122,6 +123,7 @@ fn th_145_a_tool_that_takes_another_name_is_new() {
 #[test]
 fn what_has_no_hash_is_hidden() {
     let layer = pinned();
+    assert_eq!(called(&layer, "read"), "");
     let unsafe_integer = READ.replace("object\"}", "object\",\"maximum\":9007199254740993}");
     assert_eq!(listed(&layer, &[&unsafe_integer]), of(&[]));
     assert_eq!(called(&layer, "read"), "pin.unreadable");

@@ -13,6 +13,7 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
+use super::enquiry::{Enquiry, Heard, Reply};
 use super::front::Front;
 use super::guard::{Admitted, Decided, Guard, Step};
 use super::pass::{Passed, Waiting};
@@ -39,17 +40,29 @@ pin_project! {
     enum State<D, S, F, B, R> {
         // Nothing is forwarded.
         Answer { response: Option<Response<Bytes>> },
+        // The inner service has a question of the layer.
+        Ask { #[pin] future: F, waiting: Option<(Box<dyn Enquiry>, S)> },
         // The layer decides. The ready service waits.
         Decide { #[pin] deciding: D, ready: Option<S> },
         // The inner service has the request.
         Forward { #[pin] future: F, passage: Option<Passage> },
+        // The answer to the layer's question is being received.
+        Hear { #[pin] reply: Reply<R>, waiting: Option<(Box<dyn Enquiry>, S)> },
         // The response's body is being received.
         Gather { #[pin] gather: Gather<R>, waiting: Option<(Waiting, Passage)> },
         // The response waits until it is marked.
         Mark { markings: Markings, waiting: Option<(Response<ResponseBody<R>>, Passage)> },
+        // The service that has answered a question is not called before it is ready anew.
+        Ready { next: Option<Next>, service: Option<S> },
         // The body is being received. The head and the ready service wait for it.
         Receive { #[pin] collect: Collect<B>, waiting: Option<(Parts, S)>, admission: Admission },
     }
+}
+
+/// What an inner service is called with once it is ready anew.
+enum Next {
+    Ask(Box<dyn Enquiry>),
+    Forward(Box<(Parts, Collected, Passage)>),
 }
 
 impl<G, S, B, R> Exchange<G, S, B, R>
@@ -92,6 +105,20 @@ where
             Err(denial) => State::Answer { response: Some(front.answer_unread(&denial, unread)) },
         }
     }
+
+    fn ask(mut enquiry: Box<dyn Enquiry>, mut ready: S) -> Self {
+        let (head, bytes) = enquiry.ask();
+        let body = RequestBody::buffered(bytes, None, None);
+        State::Ask { future: ready.call(Request::from_parts(head, body)), waiting: Some((enquiry, ready)) }
+    }
+
+    /// What follows once nothing else is asked.
+    fn asked(enquiry: Box<dyn Enquiry>, service: S, front: &Front) -> Self {
+        match enquiry.decide() {
+            Ok(forward) => State::Ready { next: Some(Next::Forward(Box::new(forward))), service: Some(service) },
+            Err(denial) => State::Answer { response: Some(front.answer(&denial)) },
+        }
+    }
 }
 
 impl<G, S, B, R> Future for Exchange<G, S, B, R>
@@ -111,6 +138,16 @@ where
             let next = match this.state.as_mut().project() {
                 StateProjection::Answer { response } => {
                     return Poll::Ready(Ok(once(response).map(ResponseBody::answer)));
+                }
+                StateProjection::Ask { future, waiting } => {
+                    let response = ready!(future.poll(cx));
+                    let (enquiry, service) = once(waiting);
+                    let budget = || front.limits.budget.clone();
+                    let reply = response.ok().and_then(|response| Reply::of(response, enquiry.limit(), budget()));
+                    match reply {
+                        Some(reply) => State::Hear { reply, waiting: Some((enquiry, service)) },
+                        None => State::asked(enquiry, service, front),
+                    }
                 }
                 StateProjection::Decide { deciding, ready } => {
                     let decided = ready!(deciding.poll(cx));
@@ -133,6 +170,17 @@ where
                     let (markings, response) = front.finish(gathered, waiting, &passage);
                     State::Mark { markings, waiting: Some((response, passage)) }
                 }
+                StateProjection::Hear { reply, waiting } => {
+                    let (mut enquiry, service) = once(waiting);
+                    let Poll::Ready(heard) = reply.poll(cx, &mut *enquiry) else {
+                        *waiting = Some((enquiry, service));
+                        return Poll::Pending;
+                    };
+                    match heard {
+                        Heard::Next => State::Ready { next: Some(Next::Ask(enquiry)), service: Some(service) },
+                        Heard::Other | Heard::Over => State::asked(enquiry, service, front),
+                    }
+                }
                 StateProjection::Mark { markings, waiting } => {
                     let marked = ready!(markings.poll(cx));
                     let (response, passage) = once(waiting);
@@ -141,12 +189,25 @@ where
                         Err(_) => front.withhold(response, &passage),
                     }));
                 }
+                StateProjection::Ready { next, service } => {
+                    let mut ready = once(service);
+                    let Poll::Ready(polled) = ready.poll_ready(cx) else {
+                        *service = Some(ready);
+                        return Poll::Pending;
+                    };
+                    polled?;
+                    match once(next) {
+                        Next::Ask(enquiry) => State::ask(enquiry, ready),
+                        Next::Forward(forward) => State::decided(Ok(*forward), ready, front, false),
+                    }
+                }
                 StateProjection::Receive { collect, waiting, admission } => {
                     let received = ready!(collect.poll(cx));
                     let (head, ready) = once(waiting);
                     let unread = received.as_ref().is_err_and(|lost| lost.unread);
                     match G::decide(this.guard, head, received, *admission) {
                         Step::Done(decided) => State::decided(decided, ready, front, unread),
+                        Step::Enquire(enquiry) => State::ask(enquiry, ready),
                         Step::Wait(deciding) => State::Decide { deciding, ready: Some(ready) },
                     }
                 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 
+use super::enquiry::Enquiry;
 use super::front::Front;
 use super::passage::Passage;
 use crate::answer::Denial;
@@ -44,9 +45,14 @@ pub(crate) enum Admitted {
 pub(crate) type Decided = Result<(Parts, Collected, Passage), Denial>;
 
 /// How far a decision is.
-#[cfg_attr(not(feature = "content-trust"), allow(dead_code, reason = "no decision takes its time"))]
+#[cfg_attr(
+    not(all(feature = "content-trust", feature = "server-trust")),
+    allow(dead_code, reason = "no decision takes its time, or has to be asked for")
+)]
 #[expect(clippy::large_enum_variant, reason = "a decision that is taken is taken apart at once")]
 pub(crate) enum Step<F> {
     Done(Decided),
+    /// The inner service is asked first.
+    Enquire(Box<dyn Enquiry>),
     Wait(F),
 }

@@ -1,6 +1,7 @@
 //! What every layer does with a request and its response, around the decision that is its own.
 
 mod builder;
+mod enquiry;
 mod front;
 mod future;
 mod guard;
@@ -11,6 +12,8 @@ mod passage;
 mod tell;
 
 pub(crate) use self::builder::front_methods;
+#[cfg(feature = "server-trust")]
+pub(crate) use self::enquiry::{Enquiry, Heard};
 pub(crate) use self::front::{Front, Protocol};
 pub(crate) use self::future::Exchange;
 pub(crate) use self::guard::{Admitted, Decided, Guard, Step};

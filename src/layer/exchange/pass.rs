@@ -37,7 +37,7 @@ pub(crate) struct Waiting {
 
 /// What a body is said to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Media {
+pub(super) enum Media {
     /// Nothing is said.
     Absent,
     Events,
@@ -274,7 +274,7 @@ fn has_bracket(text: &[u8]) -> bool {
 }
 
 impl Media {
-    fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
         let mut values = headers.get_all(CONTENT_TYPE).iter();
         let value = match (values.next(), values.next()) {
             (None, _) => return Self::Absent,

@@ -7,26 +7,40 @@ use bytes::Bytes;
 use http::Method;
 use http::request::Parts;
 
-use super::exposed::Exposed;
+use super::enquiry::ListEnquiry;
+use super::listing::Listing;
 use super::reaching::Reaching;
+use super::shown::{Known, Shown};
 use crate::answer::{Client, Denial, DenialKind, Subject};
-use crate::http::{Admission, Collected, Lost};
-use crate::identity::Server;
+use crate::http::{Admission, Collected, Context, Lost};
+use crate::identity::{Roles, Server};
 use crate::json::{fold, join};
 use crate::layer::exchange::{Caller, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
 use crate::message::{Call, Era, Inspection, Message};
 use crate::observe::Outcome;
 use crate::response::{ListRule, Plan, Stage, Watch};
-use crate::server::{Exposure, ReachBack, ServerEntry, ServerError, ServerRefusal};
+use crate::server::{Exposure, Pins, ReachBack, ServerEntry, ServerError, ServerRefusal};
 
 /// What every clone of the service shares.
 #[derive(Clone, Debug)]
 pub(crate) struct ServerGuard {
     pub(super) front: Front,
     pub(super) server: Server,
-    pub(super) exposed: Arc<Exposed>,
+    pub(super) exposure: Exposure,
+    /// What lists have shown: none where it makes no difference.
+    pub(super) shown: Option<Arc<Shown>>,
     /// What the server may ask of its clients.
     pub(super) reach: ReachBack,
+}
+
+/// What a call is judged by beside the entry.
+#[derive(Clone, Copy)]
+pub(super) enum Lists<'a> {
+    Known(&'a Known),
+    /// The server does not say which tools it has.
+    Unavailable,
+    /// The server is asked once all else permits the call.
+    Unasked,
 }
 
 impl Guard for ServerGuard {
@@ -38,33 +52,40 @@ impl Guard for ServerGuard {
 
     fn decide(
         guard: &Arc<Self>,
-        head: Parts,
+        mut head: Parts,
         received: Result<Collected, Lost>,
         admission: Admission,
     ) -> Step<Self::Deciding> {
-        Step::Done(guard.judge(head, received, admission))
+        let collected = received.map_err(|lost| guard.front.lost(&head, lost, admission));
+        let collected = match collected {
+            Ok(collected) => collected,
+            Err(denial) => return Step::Done(Err(denial)),
+        };
+        // The route decides whose request it is: whatever the request carries was put there by somebody else.
+        head.extensions.insert(guard.server.clone());
+        match admission {
+            Admission::Bodiless | Admission::Preflight => Step::Done(guard.judge_head(head, collected, admission)),
+            Admission::Read => guard.judge_body(head, collected).unwrap_or_else(|denial| Step::Done(Err(denial))),
+        }
     }
 }
 
 impl ServerGuard {
     pub(super) fn new(entry: &ServerEntry) -> Result<Self, ServerError> {
-        let exposed = Arc::new(Exposed::new(Exposure::new(entry)?));
+        let exposure = Exposure::new(entry)?;
         let server = Server::new(&*entry.id);
         let front = Front { server: Some(server.clone()), ..Front::default() };
-        Ok(Self { front, server, exposed, reach: ReachBack::new(entry) })
+        let shown = Shown::of(&exposure, &entry.id, Pins::new());
+        Ok(Self { front, server, exposure, shown, reach: ReachBack::new(entry) })
     }
 
-    fn judge(self: &Arc<Self>, mut head: Parts, received: Result<Collected, Lost>, admission: Admission) -> Decided {
-        let mut collected = received.map_err(|lost| self.front.lost(&head, lost, admission))?;
-        // The route decides whose request it is: whatever the request carries was put there by somebody else.
-        head.extensions.insert(self.server.clone());
+    fn judge_head(self: &Arc<Self>, mut head: Parts, collected: Collected, admission: Admission) -> Decided {
         let passage = match admission {
             Admission::Preflight => Passage::new(&head, None, Client::default()),
-            Admission::Bodiless => {
+            Admission::Bodiless | Admission::Read => {
                 self.front.check_bodiless(&head, &collected)?;
                 self.watch_stream(&mut head)
             }
-            Admission::Read => self.judge_body(&mut head, &mut collected)?,
         };
         Ok((head, collected, passage))
     }
@@ -79,25 +100,51 @@ impl ServerGuard {
         self.watch(head, passage, Watch::Shapes, plan)
     }
 
-    fn judge_body(self: &Arc<Self>, head: &mut Parts, collected: &mut Collected) -> Result<Passage, Denial> {
-        let mut context = self.front.read(head, collected)?;
-        if let Some(denial) = self.first_denial(head, context.inspection()) {
+    fn judge_body(self: &Arc<Self>, mut head: Parts, mut collected: Collected) -> Result<Step<Ready<Decided>>, Denial> {
+        let mut context = self.front.read(&mut head, &collected)?;
+        let known = self.shown.as_ref().map(|shown| shown.known());
+        let asks = known.as_ref().is_some_and(|known| self.is_open(context.inspection(), known));
+        let lists = known.as_deref().filter(|_| !asks).map_or(Lists::Unasked, Lists::Known);
+        if let Some(denial) = self.first_denial(&head, context.inspection(), lists) {
             return Err(denial);
         }
-        if let Some(bytes) = self.withheld(head, context.inspection())? {
+        if let Some(bytes) = self.withheld(&head, context.inspection())? {
             measure(&mut head.headers, bytes.len());
-            context = self.front.reread(&context, head, &bytes)?;
+            context = self.front.reread(&context, &mut head, &bytes)?;
             collected.bytes = bytes;
         }
+        if asks {
+            return Ok(Step::Enquire(Box::new(ListEnquiry::new(Arc::clone(self), head, collected, context))));
+        }
+        Ok(Step::Done(Ok(self.forward(head, collected, &context))))
+    }
+
+    /// Whether the server has to be asked for its tools before a body can be judged.
+    fn is_open(&self, inspection: &Inspection, known: &Known) -> bool {
+        let Some(shown) = self.shown.as_ref().filter(|_| self.front.is_mcp()) else { return false };
+        let mut calls = inspection.messages().flat_map(|message| message.calls());
+        calls.any(|call| matches!(call, Call::Tool { name, .. } if shown.is_open(&name, known)))
+    }
+
+    /// Decides about a body for which the server was asked.
+    pub(super) fn pass(self: &Arc<Self>, head: Parts, body: Collected, context: &Context, lists: Lists<'_>) -> Decided {
+        match self.first_denial(&head, context.inspection(), lists) {
+            Some(denial) => Err(denial),
+            None => Ok(self.forward(head, body, context)),
+        }
+    }
+
+    fn forward(self: &Arc<Self>, mut head: Parts, body: Collected, context: &Context) -> (Parts, Collected, Passage) {
         let inspection = context.inspection();
-        let passage = Passage::new(head, Some(inspection), Client::of(head, inspection.era()));
+        let passage = Passage::new(&head, Some(inspection), Client::of(&head, inspection.era()));
         let watch = self.front.watch(inspection);
-        Ok(self.watch(head, passage, watch, context.plan().cloned()))
+        let passage = self.watch(&mut head, passage, watch, context.plan().cloned());
+        (head, body, passage)
     }
 
     /// The denial of the first message that is refused, which is that of the whole body.
-    fn first_denial(&self, head: &Parts, inspection: &Inspection) -> Option<Denial> {
-        let refused = inspection.messages().find_map(|message| Some((message, self.refusal(&message)?)));
+    fn first_denial(&self, head: &Parts, inspection: &Inspection, lists: Lists<'_>) -> Option<Denial> {
+        let refused = inspection.messages().find_map(|message| Some((message, self.refusal(&message, lists)?)));
         let (message, (refusal, subject)) = refused?;
         let caller: Caller<'_> = self.front.caller(head, inspection.era());
         let denial = Denial::of_message(DenialKind::Server(refusal), &message, subject, caller.client());
@@ -106,15 +153,36 @@ impl ServerGuard {
         Some(denial)
     }
 
-    fn refusal(&self, message: &Message<'_>) -> Option<(ServerRefusal, Subject)> {
+    fn refusal(&self, message: &Message<'_>, lists: Lists<'_>) -> Option<(ServerRefusal, Subject)> {
         message.calls().find_map(|call| {
             let refusal = match &call {
-                Call::Tool { name, .. } => self.exposed.refusal(name),
+                Call::Tool { name, .. } => self.tool_refusal(name, lists),
                 Call::Method { .. } | Call::Plumbing { .. } | Call::Task { .. } => self.other(message),
                 Call::Prompt { .. } | Call::Reply | Call::Resource { .. } => None,
             };
             Some((refusal?, Subject::of(&call)))
         })
+    }
+
+    fn tool_refusal(&self, tool: &str, lists: Lists<'_>) -> Option<ServerRefusal> {
+        let refusal = self.exposure.verdict(tool).refusal().map(ServerRefusal::Tool);
+        refusal.or_else(|| {
+            let shown = self.shown.as_ref()?;
+            shown.first_refusal(tool).or_else(|| match lists {
+                Lists::Known(known) => shown.refusal(tool, known),
+                Lists::Unavailable => Some(ServerRefusal::ListUnavailable),
+                Lists::Unasked => None,
+            })
+        })
+    }
+
+    /// Tells of tools that lists have put in quarantine.
+    pub(super) fn tell_news(&self, news: &[(String, ServerRefusal)]) {
+        let caller = Caller { head: None, roles: Roles::NONE, server: Some(&self.server), era: Era::Legacy };
+        for (tool, refusal) in news {
+            let denial = Denial::of_tool(DenialKind::Server(*refusal), tool);
+            self.front.tell(&caller, None, Outcome::Deny, Some(&denial));
+        }
     }
 
     /// What is none of the methods by which tools are reached, but may be one for a server that reads it otherwise.
@@ -144,14 +212,29 @@ impl ServerGuard {
 
     /// Sees to what is to be done with a response: the layer that begins the chain does it.
     fn watch(self: &Arc<Self>, head: &mut Parts, passage: Passage, watch: Watch, plan: Option<Arc<Plan>>) -> Passage {
-        let list = (watch != Watch::Nothing).then(|| Stage::List(ListRule::Exposed(self.exposed.clone())));
+        let list = (watch != Watch::Nothing).then(|| Stage::List(ListRule::Exposed(Arc::new(self.listing(&passage)))));
+        let hearing = self.shown.clone().filter(|_| self.front.is_mcp()).map(|shown| Stage::Rewrite(shown));
         let reaching = || Reaching { guard: Arc::clone(self), requester: passage.requester.clone() };
         let reach = self.is_reaching().then(|| Stage::Rewrite(Arc::new(reaching())));
-        if list.is_some() || reach.is_some() {
+        if list.is_some() || hearing.is_some() || reach.is_some() {
             ask_for_plain(&mut head.headers);
         }
-        passage.with_work(watch, Work::of(list.into_iter().chain(reach), plan, self.front.place))
+        passage.with_work(watch, Work::of(list.into_iter().chain(hearing).chain(reach), plan, self.front.place))
     }
+
+    fn listing(self: &Arc<Self>, passage: &Passage) -> Listing {
+        let asks_for_all = passage.requester.inspection().is_some_and(asks_for_all);
+        let whole = self.shown.as_ref().filter(|_| asks_for_all).map(|shown| shown.changes());
+        Listing { guard: Arc::clone(self), exposure: self.exposure.clone(), whole }
+    }
+}
+
+/// Whether a body asks for a list of tools from its start, and for nothing else.
+fn asks_for_all(inspection: &Inspection) -> bool {
+    let asks = |message: Message<'_>| {
+        message.method().is_ok_and(|method| method == "tools/list") && message.params().get("cursor").is_none()
+    };
+    !inspection.is_batch() && inspection.messages().all(asks)
 }
 
 /// Whether some server takes a message for the one that begins a session.

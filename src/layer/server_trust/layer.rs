@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tower_layer::Layer;
 
 use super::guard::ServerGuard;
-use super::pinned::Pinned;
 use super::service::ServerTrustService;
+use super::shown::Shown;
 use crate::layer::exchange::{Front, front_methods};
 use crate::layer::join::{Join, Sealed};
 use crate::server::{Pins, ServerEntry, ServerError};
@@ -32,12 +32,9 @@ impl ServerTrustLayer {
     }
 
     /// Compares the definitions of tools with those that were approved, if the server is among those that are guarded. A
-    /// tool in quarantine is left out of lists and refused, and so is one that no list has shown since the layer was made.
+    /// tool in quarantine is left out of lists and refused, and so is one that the server does not list.
     pub fn with_pins(self, pins: Pins) -> Self {
-        self.set(|guard| {
-            let pinned = Pinned::new(guard.server.as_str(), pins);
-            Arc::make_mut(&mut guard.exposed).pinned = pinned.map(Arc::new);
-        })
+        self.set(|guard| guard.shown = Shown::of(&guard.exposure, guard.server.as_str(), pins))
     }
 
     front_methods!(unnamed);

@@ -1,40 +1,38 @@
-//! Which tools are exposed: the same in lists and for calls.
+//! The way back of lists: what a call would be refused for is not shown.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
-use super::pinned::Pinned;
+use super::guard::ServerGuard;
+use super::shown::Findings;
 use crate::response::{Expose, Unreadable};
-use crate::server::{Exposure, ListFault, ServerRefusal};
+use crate::server::{Exposure, ListFault};
 
-/// Which tools are exposed: the same in lists and for calls.
-#[derive(Clone, Debug)]
-pub(super) struct Exposed {
-    exposure: Exposure,
-    /// None where definitions are not compared.
-    pub(super) pinned: Option<Arc<Pinned>>,
+/// What is left out of the lists in the response to one request.
+pub(super) struct Listing {
+    pub(super) guard: Arc<ServerGuard>,
+    pub(super) exposure: Exposure,
+    /// How often the server had said that there is another list, where all of it was asked for.
+    pub(super) whole: Option<u64>,
 }
 
-impl Exposed {
-    pub(super) fn new(exposure: Exposure) -> Self {
-        Self { exposure, pinned: None }
-    }
-
-    /// Why a call of a tool is refused.
-    pub(super) fn refusal(&self, tool: &str) -> Option<ServerRefusal> {
-        let refusal = self.exposure.verdict(tool).refusal().map(ServerRefusal::Tool);
-        refusal.or_else(|| self.pinned.as_ref()?.refusal(tool))
-    }
-}
-
-impl Expose for Exposed {
+impl Expose for Listing {
     fn exposes(&self, tool: &str) -> bool {
         self.exposure.verdict(tool).is_exposed()
     }
 
     fn quarantined(&self, message: &[u8]) -> Result<HashSet<String>, Unreadable> {
-        let hidden = self.pinned.as_ref().map(|pinned| pinned.look_at(message));
-        hidden.unwrap_or_else(|| Ok(HashSet::new())).map_err(Unreadable::from)
+        let Some(shown) = &self.guard.shown else { return Ok(HashSet::new()) };
+        let Findings { refused, news } = shown.look_at(message, self.whole)?;
+        self.guard.tell_news(&news);
+        Ok(refused.into_keys().collect())
+    }
+}
+
+impl fmt::Debug for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listing").field("exposure", &self.exposure).field("whole", &self.whole).finish_non_exhaustive()
     }
 }
 

@@ -14,8 +14,11 @@
 //! 2. Each tool that it calls is exposed: see [`Exposure`](crate::server::Exposure). Of a batch every message passes, or
 //!    none.
 //! 3. Where definitions are compared, each tool that it calls has a pin, and the last list of this server that had the tool
-//!    had it as it was approved. Before there was such a list it is refused.
-//! 4. Under MCP no other method than `tools/list` and `tools/call` begins with `tools/`, in any case.
+//!    had it as it was approved. A tool that the server does not list is refused.
+//! 4. Where definitions are compared, or the entry says which tools are expected, the last whole list of this server has
+//!    the name once, and no other one with the same [id](crate::server::sanitized_id). As long as no whole list has been
+//!    seen the layer asks for it first: see [below](#what-the-layer-asks-for-itself).
+//! 5. Under MCP no other method than `tools/list` and `tools/call` begins with `tools/`, in any case.
 //!
 //! Then the [`Server`](crate::Server) of the entry is put into its extensions, in the place of whatever is there: the
 //! route says whose tools they are, never the request. Layers further out are told by their own `with_server`.
@@ -27,10 +30,10 @@
 //!
 //! # When a response passes
 //!
-//! 1. Lists of tools lose what a call would be refused for by points 2 and 3, in JSON, in streams of events and on the
+//! 1. Lists of tools lose what a call would be refused for by points 2 to 4, in JSON, in streams of events and on the
 //!    stream of a GET, in the same manner and with the same limits as [the gate's](super::argument_allowlist). A
 //!    definition is compared as it came from the server, whatever joined layers make of it. A name that is there twice
-//!    hides both, and a definition that two readers may read differently is hidden.
+//!    hides both, and so do two with one id; a definition that two readers may read differently is hidden.
 //! 2. Requests of the server for what it may not ask for (`sampling/createMessage`, `elicitation/create`, `roots/list`) go:
 //!    the event that has one is dropped, and it is cut out of a batch. So do those of a method that no revision knows,
 //!    unless the server is trusted. The observer is told of each; of joined layers, the outermost's.
@@ -39,6 +42,26 @@
 //!    `data.elicitations`. On the stream of a GET the event is dropped.
 //! 4. Unless the server may ask for everything, all answers under MCP are read for that; what cannot be read exactly is
 //!    not handed on, and requests ask for the coding `identity`.
+//!
+//! # What the layer asks for itself
+//!
+//! A call under MCP that all else permits, of a server whose definitions are compared or of which tools are expected, waits
+//! while the layer sends `tools/list` to the inner service, page by page, if no whole list has been seen, or if the last one
+//! lacks a tool that has a pin. The call follows as it came, or is refused. Of any other server nothing is asked.
+//!
+//! - The question is a POST with the call's URI, extensions and headers: whoever calls asks, in their session. It accepts
+//!   JSON and events, has no header that is about the call, and of the call's body no more than a modern `_meta`, without
+//!   its `progressToken`. Its id is `toolgate-` and what nobody can guess.
+//! - Before each request the same service is ready. Calls that come at once ask each for itself.
+//! - All pages together may have what [a list](ServerTrustLayer::with_max_list_bytes) may have in bytes, and there may be
+//!   100. Of a stream, what is there before the answer is passed over, requests of the server included.
+//! - What is no such list, as an error, a status that is none of success, or a cursor that comes back, refuses the call by
+//!   `server.list_unavailable`; the next one asks again. An error of the service while it answers is such a case; one while
+//!   it gets ready is handed on.
+//! - Joined layers further in hand back what the server has written. Those that are stacked leave out what they always do.
+//! - A client's own list counts as well, if it was asked for without a cursor and comes without one. Once the server says
+//!   `notifications/tools/list_changed` the next call asks. It is heard in streams of events, and in JSON where that is read
+//!   anyway, by point 4 above.
 //!
 //! # One entry for several layers
 //!
@@ -71,14 +94,16 @@
 //!
 //! The code is 403, in the shape that the client reads best, with the tool and a reason such as `server.tool_not_listed`:
 //! see [`ServerRefusal`](crate::server::ServerRefusal). By [`AsUnknown`](crate::answer::AsUnknown) it looks like a tool
-//! that is not there. What else is listed or approved is never said. The observer is told of refusals alone.
+//! that is not there. What else is listed or approved is never said. The observer is told of refusals, and once of each tool
+//! that a list puts in quarantine, and why: as of a tool that is refused, without a message or a caller.
 //!
 //! # What it does not protect against
 //!
-//! 1. **Before anyone has listed its tools, no tool of a server with pins can be called**: the layer does not list for
-//!    itself. What it has seen is remembered in this process only, by all clones of the layer, for all callers alike.
-//! 2. A list in several pages that has a name on two of them: each page is compared by itself. What one caller is shown may
-//!    differ from what another one was: the last list counts for both.
+//! 1. A server that shows the layer another list than it shows a client: what is in a client's own list is compared as
+//!    well, but a name on two pages of that is known only by a whole list. What one caller is shown may differ from what
+//!    another one was: the last list counts for both. It is remembered in this process only, by all clones of the layer.
+//! 2. **Servers of the 2024-11-05 transport, which answer on another stream: where the layer has to ask, no tool of them can
+//!    be called.** A list on the stream of a GET is compared, but nobody knows whether it is all.
 //! 3. A server that does what its tools do not say, or changes what they do without changing their definitions.
 //! 4. Prompts and resources: an entry says nothing of them. The [gate](super::argument_allowlist) does.
 //! 5. A definition that a layer further in has changed, where it is stacked and not joined: it is not the one that was
@@ -134,13 +159,14 @@
 //! # }
 //! ```
 
-mod exposed;
+mod enquiry;
 mod future;
 mod guard;
 mod layer;
-mod pinned;
+mod listing;
 mod reaching;
 mod service;
+mod shown;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::ServerTrustLayer;

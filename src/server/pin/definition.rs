@@ -136,17 +136,23 @@ impl List<'_> {
     }
 
     fn tools(&mut self) -> Result<(), ListFault> {
-        let mut found = Vec::new();
-        self.reader.open_array()?;
-        while self.reader.element()? {
-            let span = self.reader.value()?.raw_span();
-            found.push(Definition::new(self.text, span.start()..span.end()));
-        }
+        let found = tools(self.text, &mut self.reader)?;
         match self.found.replace(found) {
             None => Ok(()),
             Some(_) => Err(ListFault::TwoLists),
         }
     }
+}
+
+/// The definitions in the array that comes next.
+pub(super) fn tools(text: &[u8], reader: &mut Reader<'_, true>) -> Result<Vec<Definition>, ListFault> {
+    let mut found = Vec::new();
+    reader.open_array()?;
+    while reader.element()? {
+        let span = reader.value()?.raw_span();
+        found.push(Definition::new(text, span.start()..span.end()));
+    }
+    Ok(found)
 }
 
 fn name(raw: &[u8]) -> Result<String, DefinitionFault> {

@@ -6,6 +6,7 @@ mod fault;
 mod file;
 mod hash;
 mod number;
+mod page;
 mod pins;
 
 pub(crate) use self::definition::all_definitions;
@@ -13,6 +14,7 @@ pub use self::definition::{Definition, definitions};
 pub use self::fault::{DefinitionFault, ListFault};
 pub use self::file::{PinError, PinProblem};
 pub use self::hash::{DefinitionHash, NoHash};
+pub(crate) use self::page::{Page, announces_tools};
 pub use self::pins::{PinVerdict, Pins};
 
 #[cfg(test)]
