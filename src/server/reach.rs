@@ -6,6 +6,8 @@ mod kind;
 
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::entry::ServerEntry;
 use super::level::McpTrustLevel;
 
@@ -15,8 +17,8 @@ pub use self::kind::Reach;
 /// What a server may ask of the client that called it.
 ///
 /// - In a sandbox: nothing.
-/// - Untrusted: the user, with `elicitation_enabled`; the roots, if the entry names any; never the model.
-/// - Trusted: the model and the roots, what no revision knows, and the user with `elicitation_enabled`.
+/// - Untrusted: the user, with `elicitation_enabled`; the roots, if the entry names any: it is told those; never the model.
+/// - Trusted: likewise, and the model, and what no revision knows.
 ///
 /// # Example
 ///
@@ -72,7 +74,7 @@ impl ReachBack {
         Self {
             sampling: is_trusted,
             elicitation: entry.elicitation_enabled.then_some(timeout),
-            roots: is_trusted || !entry.roots.is_empty(),
+            roots: !entry.roots.is_empty(),
             others: is_trusted,
         }
     }
@@ -91,6 +93,12 @@ impl ReachBack {
     /// Whether it may ask for whatever there is.
     pub(crate) const fn permits_all(&self) -> bool {
         self.elicitation.is_some() && self.others && self.roots && self.sampling
+    }
+
+    /// The roots that it is told of, as a list in JSON.
+    pub(crate) fn roots_of(&self, entry: &ServerEntry) -> Bytes {
+        let roots = if self.roots { entry.roots.as_slice() } else { &[] };
+        serde_json::to_vec(roots).map_or(Bytes::from_static(b"[]"), Bytes::from)
     }
 
     /// Whether it may have the client's model write something.

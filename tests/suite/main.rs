@@ -71,6 +71,8 @@ mod server_trust_enquiry_faults;
 mod server_trust_pins;
 #[cfg(feature = "server-trust")]
 mod server_trust_reach;
+#[cfg(feature = "server-trust")]
+mod server_trust_roots;
 mod support;
 #[cfg(feature = "upstream")]
 mod upstream_connect;

@@ -25,14 +25,15 @@ fn untrusted() -> ServerEntry {
 }
 
 /// Entries, and which of sampling, elicitation and roots the server may ask for.
-fn entries() -> [(&'static str, ServerEntry, [bool; 3]); 6] {
+fn entries() -> [(&'static str, ServerEntry, [bool; 3]); 7] {
     let root = || [Root::new("file:///srv")];
     [
         ("SE-39 untrusted", untrusted(), [false, false, false]),
         ("SE-39 flag", untrusted().with_elicitation_enabled(true), [false, true, false]),
         ("roots", untrusted().with_roots(root()), [false, false, true]),
-        ("trusted", entry(Trusted), [true, false, true]),
-        ("SE-39 trusted", entry(Trusted).with_elicitation_enabled(true), [true, true, true]),
+        ("trusted", entry(Trusted), [true, false, false]),
+        ("SE-39 trusted", entry(Trusted).with_elicitation_enabled(true), [true, true, false]),
+        ("all", entry(Trusted).with_elicitation_enabled(true).with_roots(root()), [true, true, true]),
         (
             "SE-39 sandboxed",
             untrusted().with_elicitation_enabled(true).with_roots(root()).with_trust_level(Sandboxed),
@@ -281,8 +282,8 @@ fn news_of_tasks_that_ask_are_not_handed_on() {
         let exchange = send(&layer(&untrusted()), call(), events(&stream));
         assert!(exchange.text().starts_with(r#"data: {"jsonrpc":"2.0","id":1,"error""#), "{}", exchange.text());
         assert!(!exchange.text().contains(method));
-        let exchange = send(&layer(&entry(Trusted).with_elicitation_enabled(true)), call(), events(&stream));
-        assert_eq!(exchange.text(), stream);
+        let all = entry(Trusted).with_elicitation_enabled(true).with_roots([Root::new("file:///srv")]);
+        assert_eq!(send(&layer(&all), call(), events(&stream)).text(), stream);
     }
 }
 

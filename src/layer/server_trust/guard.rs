@@ -16,7 +16,7 @@ use crate::http::{Admission, Collected, Context, Lost};
 use crate::identity::{Roles, Server};
 use crate::json::{fold, join};
 use crate::layer::exchange::{Caller, Decided, Front, Guard, Passage, Step, Work, ask_for_plain, measure};
-use crate::message::{Call, Era, Inspection, Message};
+use crate::message::{Call, Era, Inspection, Message, MessageKind};
 use crate::observe::Outcome;
 use crate::response::{ListRule, Plan, Stage, Watch};
 use crate::server::{Exposure, Pins, ReachBack, ServerEntry, ServerError, ServerRefusal};
@@ -31,6 +31,8 @@ pub(crate) struct ServerGuard {
     pub(super) shown: Option<Arc<Shown>>,
     /// What the server may ask of its clients.
     pub(super) reach: ReachBack,
+    /// The roots that it is told of, as a list in JSON.
+    pub(super) roots: Bytes,
 }
 
 /// What a call is judged by beside the entry.
@@ -76,7 +78,8 @@ impl ServerGuard {
         let server = Server::new(&*entry.id);
         let front = Front { server: Some(server.clone()), ..Front::default() };
         let shown = Shown::of(&exposure, &entry.id, Pins::new());
-        Ok(Self { front, server, exposure, shown, reach: ReachBack::new(entry) })
+        let reach = ReachBack::new(entry);
+        Ok(Self { front, server, exposure, shown, reach, roots: reach.roots_of(entry) })
     }
 
     fn judge_head(self: &Arc<Self>, mut head: Parts, collected: Collected, admission: Admission) -> Decided {
@@ -192,17 +195,23 @@ impl ServerGuard {
         reaches.then_some(ServerRefusal::Method)
     }
 
-    /// The body of a client that declares nothing which the server may not ask for.
+    /// The body of a client that declares nothing which the server may not ask for, and tells it no roots but the entry's.
     fn withheld(&self, head: &Parts, inspection: &Inspection) -> Result<Option<Bytes>, Denial> {
-        let declares = |message: Message<'_>| initializes(&message) || message.meta().iter().next().is_some();
-        if !self.is_reaching() || !inspection.messages().any(declares) {
+        if !self.front.is_mcp() || !inspection.messages().any(|message| self.may_tell(&message)) {
             return Ok(None);
         }
         let body = inspection.bytes();
         let initializes = |at| inspection.messages().nth(at).is_some_and(|message| initializes(&message));
-        let edits = self.reach.withhold(body, &initializes);
+        let edits = self.reach.withhold(body, &self.roots, &initializes);
         let edits = edits.map_err(|error| self.front.refuse(head, DenialKind::Json(error), None))?;
         Ok((!edits.is_empty()).then(|| join(edits.pieces(body))))
+    }
+
+    /// Whether there may be something in a message that its server is not to be told.
+    fn may_tell(&self, message: &Message<'_>) -> bool {
+        let answers = message.kind() == MessageKind::Reply || message.params().get("inputResponses").is_some();
+        let declares = || initializes(message) || message.meta().iter().next().is_some();
+        answers || (self.is_reaching() && declares())
     }
 
     /// Whether the server may ask for less than there is.

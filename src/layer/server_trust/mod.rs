@@ -28,6 +28,9 @@
 //! the first two; of `initialize` in `params.capabilities`, and of every message in
 //! `_meta["io.modelcontextprotocol/clientCapabilities"]`. All other bytes stay as they are; `Content-Length` is corrected.
 //!
+//! What a client answers to `roots/list` becomes the roots of the entry, an empty list if the server may not ask for them:
+//! the member `roots` of a response's `result`, and of each value in `params.inputResponses`. Nothing else in it changes.
+//!
 //! # When a response passes
 //!
 //! 1. Lists of tools lose what a call would be refused for by points 2 to 4, in JSON, in streams of events and on the
@@ -110,8 +113,7 @@
 //!    approved, and hidden. A list that comes as the answer to another request, likewise in the gate.
 //! 6. What a server says in texts: that the model should ask the user, or read a URL.
 //! 7. How long a user takes to answer, and what they answer. Modes of elicitation are not told apart.
-//! 8. `roots/list` goes to the client, which answers with its own roots: those of the entry only say that the server may
-//!    ask.
+//! 8. A server that does not keep to the roots that it is told.
 //! 9. Images and sound from a server that is trusted: `ProvenanceTagLayer::with_media` is about content from outside.
 //! 10. A plain JSON-RPC API: calls are judged by their method, and responses are not read.
 //! 11. Upgrades that are [allowed by name](ServerTrustLayer::with_insecure_upgrade): what is said after the switch is not

@@ -1,4 +1,4 @@
-//! What a client declares to be able to do, as far as a server may know of it.
+//! What a client tells a server: what it is able to do, as far as that may be known, and the roots of the entry.
 
 use bytes::Bytes;
 
@@ -8,10 +8,17 @@ use crate::json::{self, Cuts, Edits, Kind, Reader, folds_onto};
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 impl ReachBack {
-    /// What goes from a body so that a client declares nothing that the server may not ask for: of `initialize` in
-    /// `params.capabilities`, of every message in its `_meta`. `initializes` says which messages are the former.
-    pub(crate) fn withhold(self, body: &[u8], initializes: &dyn Fn(usize) -> bool) -> Result<Edits, json::Error> {
-        let mut withhold = Withhold { text: body, reader: Reader::new(body)?, reach: self, edits: Edits::new() };
+    /// What changes in a body so that a client declares nothing that the server may not ask for, of `initialize` in
+    /// `params.capabilities`, of every message in its `_meta`; and so that the roots in whatever it answers are these, a
+    /// list in JSON. `initializes` says which messages begin a session.
+    pub(crate) fn withhold(
+        self,
+        body: &[u8],
+        roots: &Bytes,
+        initializes: &dyn Fn(usize) -> bool,
+    ) -> Result<Edits, json::Error> {
+        let (reader, edits) = (Reader::new(body)?, Edits::new());
+        let mut withhold = Withhold { text: body, reader, reach: self, roots, edits };
         if withhold.reader.kind()? == Kind::Array {
             withhold.reader.open_array()?;
             let mut position = 0;
@@ -32,6 +39,7 @@ struct Withhold<'a> {
     text: &'a [u8],
     reader: Reader<'a>,
     reach: ReachBack,
+    roots: &'a Bytes,
     edits: Edits,
 }
 
@@ -64,8 +72,38 @@ impl Withhold<'_> {
                     name if is(name, CLIENT_CAPABILITIES) => this.declared(Level::Capabilities),
                     _ => this.skip(),
                 }),
+                "inputResponses" => this.answers(),
                 _ => this.skip(),
             }),
+            "result" => this.answer(false),
+            _ => this.skip(),
+        })
+    }
+
+    /// Reads answers, each by a key of its own.
+    fn answers(&mut self) -> Result<(), json::Error> {
+        if self.reader.kind()? != Kind::Array {
+            return self.members(&mut |this, _| this.answer(true));
+        }
+        self.reader.open_array()?;
+        while self.reader.element()? {
+            self.answer(true)?;
+        }
+        Ok(())
+    }
+
+    /// Reads an answer, or what may be one with an envelope of its own.
+    fn answer(&mut self, wrapped: bool) -> Result<(), json::Error> {
+        if self.reader.kind()? == Kind::Array {
+            return self.empty();
+        }
+        self.members(&mut |this, name| match name {
+            name if is(name, "roots") => {
+                let span = this.reader.value()?.raw_span();
+                this.edits.replace(span.start()..span.end(), this.roots.clone());
+                Ok(())
+            }
+            name if wrapped && is(name, "result") => this.answer(false),
             _ => this.skip(),
         })
     }
@@ -90,14 +128,16 @@ impl Withhold<'_> {
     fn declared(&mut self, level: Level) -> Result<(), json::Error> {
         match self.reader.kind()? {
             Kind::Object => self.object(level),
-            // Some readers take the items of an array for the members of an object.
-            Kind::Array => {
-                let span = self.reader.value()?.raw_span();
-                self.edits.replace(span.start()..span.end(), Bytes::from_static(b"{}"));
-                Ok(())
-            }
+            Kind::Array => self.empty(),
             _ => self.skip(),
         }
+    }
+
+    /// Some readers take the items of an array for the members of an object.
+    fn empty(&mut self) -> Result<(), json::Error> {
+        let span = self.reader.value()?.raw_span();
+        self.edits.replace(span.start()..span.end(), Bytes::from_static(b"{}"));
+        Ok(())
     }
 
     fn object(&mut self, level: Level) -> Result<(), json::Error> {

@@ -15,7 +15,7 @@ fn reach(sampling: bool, elicitation: bool, roots: bool) -> ReachBack {
 
 fn withheld(text: &str, reach: ReachBack) -> String {
     let text = Bytes::copy_from_slice(text.as_bytes());
-    let edits = reach.withhold(&text, &|_| true).unwrap();
+    let edits = reach.withhold(&text, &Bytes::from_static(b"[]"), &|_| true).unwrap();
     String::from_utf8(edits.apply(&text).collect::<Vec<_>>().concat()).unwrap()
 }
 

@@ -75,8 +75,9 @@ fn servers_ask_for_what_their_level_allows() {
     let secs = |secs| Some(Duration::from_secs(secs));
     let root = || [Root::new("file:///srv")];
     for (row, entry, at, (sampling, elicitation, roots)) in [
-        ("trusted", entry(Trusted), Trusted, (true, None, true)),
-        ("SE-39 trusted", entry(Trusted).with_elicitation_enabled(true), Trusted, (true, secs(120), true)),
+        ("trusted", entry(Trusted), Trusted, (true, None, false)),
+        ("SE-39 trusted", entry(Trusted).with_elicitation_enabled(true), Trusted, (true, secs(120), false)),
+        ("trusted, roots", entry(Trusted).with_roots(root()), Trusted, (true, None, true)),
         ("SE-39 off", entry(Untrusted), Untrusted, (false, None, false)),
         ("SE-39 flag", entry(Untrusted).with_elicitation_enabled(true), Untrusted, (false, secs(120), false)),
         (
@@ -92,7 +93,7 @@ fn servers_ask_for_what_their_level_allows() {
             Sandboxed,
             (false, None, false),
         ),
-        ("demoted", entry(Trusted).with_elicitation_enabled(true), Sandboxed, (false, None, false)),
+        ("demoted", entry(Trusted).with_elicitation_enabled(true).with_roots(root()), Sandboxed, (false, None, false)),
         ("demoted a little", entry(Trusted), Untrusted, (false, None, false)),
         ("not promoted", entry(Sandboxed).with_elicitation_enabled(true), Trusted, (false, None, false)),
         ("SE-13", entry(Future).with_elicitation_enabled(true), Trusted, (false, None, false)),
