@@ -18,6 +18,8 @@ mod rewrite;
 
 pub(crate) use self::body::{EventBody, Failure};
 pub(crate) use self::events::Splitter;
+#[cfg(feature = "upstream")]
+pub(crate) use self::events::{Event, TooLong};
 pub(crate) use self::gather::{Gather, Gathered, Missing};
 pub(crate) use self::ingest::{Carrier, Markings};
 #[cfg(feature = "content-trust")]

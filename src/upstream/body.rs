@@ -10,6 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
+use super::http::{Broken, Watched};
 use super::stdio::Answering;
 
 /// The body of an answer: complete, or a stream of a server's. Dropping it tells the server that nobody waits any more.
@@ -22,6 +23,7 @@ enum Kind {
     Complete(Option<Bytes>),
     Incoming(Incoming),
     News(mpsc::Receiver<Bytes>),
+    Watched(Box<Watched<Incoming>>),
 }
 
 impl UpstreamBody {
@@ -42,6 +44,11 @@ impl UpstreamBody {
     pub(super) fn incoming(body: Incoming) -> Self {
         Self(Kind::Incoming(body))
     }
+
+    /// Events of a server that is answered from here.
+    pub(super) fn watched(body: Watched<Incoming>) -> Self {
+        Self(Kind::Watched(Box::new(body)))
+    }
 }
 
 impl Body for UpstreamBody {
@@ -58,7 +65,10 @@ impl Body for UpstreamBody {
             Kind::News(events) => ready!(events.poll_recv(cx)),
             Kind::Incoming(body) => {
                 let frame = ready!(Pin::new(body).poll_frame(cx));
-                return Poll::Ready(frame.map(|frame| frame.map_err(UpstreamBodyError)));
+                return Poll::Ready(frame.map(|frame| frame.map_err(|error| UpstreamBodyError(Broken::Body(error)))));
+            }
+            Kind::Watched(body) => {
+                return Poll::Ready(ready!(body.poll_frame(cx)).map(|frame| frame.map_err(UpstreamBodyError)));
             }
         };
         Poll::Ready(data.map(|data| Ok(Frame::data(data))))
@@ -69,30 +79,37 @@ impl Body for UpstreamBody {
             Kind::Answering(_) | Kind::News(_) => false,
             Kind::Complete(bytes) => bytes.is_none(),
             Kind::Incoming(body) => body.is_end_stream(),
+            Kind::Watched(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Answering(_) | Kind::News(_) => SizeHint::new(),
+            Kind::Answering(_) | Kind::News(_) | Kind::Watched(_) => SizeHint::new(),
             Kind::Complete(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Kind::Incoming(body) => body.size_hint(),
         }
     }
 }
 
-/// The connection to the server ended before its answer did.
+/// The connection to the server ended before its answer did, or was ended because an event was too long.
 #[derive(Debug)]
-pub struct UpstreamBodyError(hyper::Error);
+pub struct UpstreamBodyError(Broken<hyper::Error>);
 
 impl fmt::Display for UpstreamBodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the server's answer ended early")
+        f.write_str(match self.0 {
+            Broken::Body(_) => "the server's answer ended early",
+            Broken::TooLong => "an event of the server's is too long",
+        })
     }
 }
 
 impl Error for UpstreamBodyError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.0)
+        match &self.0 {
+            Broken::Body(error) => Some(error),
+            Broken::TooLong => None,
+        }
     }
 }

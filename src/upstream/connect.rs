@@ -22,8 +22,9 @@ impl ServerEntry {
     /// which is started in the background.
     ///
     /// Its time, its id as the name in logs, its headers, arguments and environment are those of the entry. Only of one that
-    /// is [trusted](super::HttpConfig::with_trust) may the name lead to an address that is not public. A child process
-    /// is told of the roots if the server [may ask](crate::server::ReachBack::roots) for them.
+    /// is [trusted](super::HttpConfig::with_trust) may the name lead to an address that is not public. The server is told of
+    /// the roots if it [may ask](crate::server::ReachBack::roots) for them, and over HTTP what it may not ask for is answered
+    /// [from here](super::HttpConfig::with_reach).
     ///
     /// # Errors
     ///
@@ -120,7 +121,10 @@ impl ServerEntry {
     }
 
     fn over_http(&self, config: HttpConfig) -> HttpConfig {
-        config.with_name(&self.id).with_timeout(self.timeout).with_trust(self.trust_level.may_reach_private())
+        let config =
+            config.with_name(&self.id).with_timeout(self.timeout).with_trust(self.trust_level.may_reach_private());
+        let config = config.with_reach(ReachBack::new(self));
+        self.roots.iter().fold(config, |config, root| config.with_root(&root.uri, root.name.as_deref()))
     }
 
     fn over_stdio(&self, config: StdioConfig) -> StdioConfig {

@@ -71,6 +71,16 @@
 //!    is meant, and is not judged.
 //! 4. **Answers.** The head has a time, and so has an answer in JSON, which must answer what was asked, as far as a gate has
 //!    read that; streams of events pass as they come. HTTP/1.1 only; TLS 1.2 and 1.3, with Mozilla's roots and the operator's.
+//! 5. **What the server asks**, on a stream or in a batch, is looked at if its [reach](HttpConfig::with_reach) is known, which
+//!    it is of one that is declared. What it may not ask, and the roots that the operator has given, are answered from
+//!    here: an elicitation is declined, `roots/list` answered with the roots, all else with -32601; and the request is not
+//!    handed on. `ping` and what it may ask are. Answers go to the server's address in the session of the request whose
+//!    stream it was, 64 at a time; until there is room for more, the stream waits.
+//! 6. **Users** have the time that the reach gives them. Then what they have been asked is declined from here, and a later
+//!    answer of theirs ends here. No more than 1024 are waited for; of more the server is told at once that they decline.
+//! 7. **Events** of such a server pass each as soon as it is complete, with their bytes. One that is longer than an
+//!    [answer](HttpConfig::with_max_answer_bytes) may be ends its stream. What cannot be read, is coded, or is a batch of
+//!    more than 1024 messages, passes untouched: a [layer](crate::layer::server_trust) in front judges it.
 //!
 //! # What this does not protect against
 //!
@@ -86,12 +96,14 @@
 //! - What `Connection` names is removed from answers, not from requests: a client must not be able to remove what a
 //!   gateway has added. Remove it where requests come in.
 //! - A stream of events over HTTP may be silent, or go on, for ever.
+//! - Of servers without sessions, an answer is any client's that names the id of what a user was asked.
 
 mod body;
 mod connect;
 mod envelope;
 mod future;
 mod http;
+mod replies;
 mod stdio;
 
 pub use self::body::{UpstreamBody, UpstreamBodyError};

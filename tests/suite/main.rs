@@ -81,6 +81,8 @@ mod upstream_http;
 #[cfg(feature = "upstream")]
 mod upstream_peers;
 #[cfg(feature = "upstream")]
+mod upstream_reach;
+#[cfg(feature = "upstream")]
 mod upstream_stdio;
 #[cfg(feature = "upstream")]
 mod upstream_support;

@@ -25,7 +25,7 @@ use super::support::{With, legal, mcp, post_text};
 pub(crate) type Heard = Arc<Mutex<Vec<String>>>;
 
 /// Reads one request, `None` if there is none.
-async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
+pub(crate) async fn hear(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let (mut text, mut byte) = (String::new(), [0]);
     while !text.ends_with("\r\n\r\n") {
         stream.read_exact(&mut byte).await.ok()?;

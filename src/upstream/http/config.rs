@@ -9,6 +9,11 @@ use http::uri::{Authority, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 use super::resolve::{Resolve, system};
+use crate::server::{Reach, ReachBack};
+use crate::upstream::replies::Root;
+
+/// Who is told that something was refused.
+type Refused = Arc<dyn Fn(Reach) + Send + Sync>;
 
 /// How an [`HttpUpstream`](super::HttpUpstream) reaches its server.
 ///
@@ -19,6 +24,7 @@ use super::resolve::{Resolve, system};
 /// | time to connect, within that | 10 s |
 /// | longest answer in JSON | 64 MiB |
 /// | roots of TLS | Mozilla's |
+/// | what the server asks | passed on |
 ///
 /// # Example
 ///
@@ -42,6 +48,9 @@ pub struct HttpConfig {
     pub(super) headers: HeaderMap,
     pub(super) roots: Vec<Vec<u8>>,
     pub(super) resolve: Arc<dyn Resolve>,
+    pub(super) reach: Option<ReachBack>,
+    pub(super) own_roots: Vec<Root>,
+    pub(super) refused: Option<Refused>,
 }
 
 impl HttpConfig {
@@ -77,6 +86,9 @@ impl HttpConfig {
             headers: HeaderMap::new(),
             roots: Vec::new(),
             resolve: Arc::new(system),
+            reach: None,
+            own_roots: Vec::new(),
+            refused: None,
         })
     }
 
@@ -109,7 +121,8 @@ impl HttpConfig {
         self
     }
 
-    /// The bytes that an answer in JSON may have. Streams of events are not held back and have no bound.
+    /// The bytes that an answer in JSON may have, and an event of a server whose [reach](Self::with_reach) is known: one that
+    /// is longer ends its stream. Streams have no bound.
     #[must_use]
     pub fn with_max_answer_bytes(mut self, bytes: usize) -> Self {
         self.max_answer_bytes = bytes;
@@ -135,6 +148,60 @@ impl HttpConfig {
     #[must_use]
     pub fn with_resolver(mut self, resolve: impl Resolve) -> Self {
         self.resolve = Arc::new(resolve);
+        self
+    }
+}
+
+/// # What the server asks
+impl HttpConfig {
+    /// What the server may ask of its clients. What it may not is answered from here, and so are requests for the roots, if
+    /// the operator [has given](Self::with_root) any; users have [their time](ReachBack::elicitation). Without this, all
+    /// that it asks is passed on.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use tower_toolgate::server::ReachBack;
+    /// use tower_toolgate::upstream::HttpConfig;
+    ///
+    /// let config = HttpConfig::new("https://mcp.example/mcp")?.with_reach(ReachBack::NONE);
+    /// # _ = config;
+    /// # Ok::<(), tower_toolgate::upstream::InvalidHttpConfig>(())
+    /// ```
+    #[must_use]
+    pub fn with_reach(mut self, reach: ReachBack) -> Self {
+        self.reach = Some(reach);
+        self
+    }
+
+    /// Adds a root that the server is told of when it asks, if its [reach](Self::with_reach) permits that.
+    #[must_use]
+    pub fn with_root(mut self, uri: impl Into<String>, name: Option<&str>) -> Self {
+        self.own_roots.push((uri.into(), name.map(str::to_owned)));
+        self
+    }
+
+    /// Calls this for each request of the server that its [reach](Self::with_reach) does not permit.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use tower_toolgate::server::ReachBack;
+    /// use tower_toolgate::upstream::HttpConfig;
+    ///
+    /// let refused = Arc::new(AtomicU64::new(0));
+    /// let counter = Arc::clone(&refused);
+    /// let config = HttpConfig::new("https://mcp.example/mcp")?
+    ///     .with_reach(ReachBack::NONE)
+    ///     .on_refused(move |_| _ = counter.fetch_add(1, Ordering::Relaxed));
+    /// # _ = config;
+    /// # Ok::<(), tower_toolgate::upstream::InvalidHttpConfig>(())
+    /// ```
+    #[must_use]
+    pub fn on_refused(mut self, refused: impl Fn(Reach) + Send + Sync + 'static) -> Self {
+        self.refused = Some(Arc::new(refused));
         self
     }
 }

@@ -1,40 +1,49 @@
 //! A request that is sent on, and what comes back.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use tokio::time::{Instant, timeout_at};
 
+use super::late::Reply;
+use super::replier::Replier;
+use super::watched::Watched;
 use super::{BoxBody, Inner, headers};
-use crate::answer::{Negotiate, Requester, RespondToDenial, UpstreamFault};
+use crate::answer::{Denial, DenialKind, Negotiate, Requester, RespondToDenial, UpstreamFault};
 use crate::http::{BodyFault, BodyLimits, Collect};
 use crate::message::{Inspection, MessageKind, same_id};
 use crate::upstream::UpstreamBody;
 use crate::upstream::envelope::{Said, read, read_all, text_at};
 
+const EVENTS: &str = "text/event-stream";
+
 type Fallible<T> = Result<T, UpstreamFault>;
 
 impl Inner {
     /// The server's answer, or one that says why there is none.
-    pub(super) async fn answer(&self, request: Request<BoxBody>) -> Response<UpstreamBody> {
+    pub(super) async fn answer(self: &Arc<Self>, request: Request<BoxBody>) -> Response<UpstreamBody> {
         let (mut head, body) = request.into_parts();
         let requester = Requester::of(&head);
+        let body = match self.in_time(&head, &requester, body).await {
+            Reply::Late => return accepted(),
+            Reply::Lost(fault) => return refused(requester.refusal(DenialKind::Body(fault))),
+            Reply::InTime(body) => body,
+        };
+        let replier = Replier::of(self, &head.headers);
         head.uri = self.config.uri.clone();
         // Over a connection of our own it is said anew.
         head.version = Version::HTTP_11;
         headers::for_server(&mut head.headers, &self.config.host, &self.config.headers);
         let deadline = Instant::now() + self.config.timeout;
-        let exchanged = self.exchange(Request::from_parts(head, body), requester.inspection(), deadline).await;
+        let exchanged = self.exchange(Request::from_parts(head, body), requester.inspection(), deadline, replier).await;
         exchanged.unwrap_or_else(|fault| {
             tracing::warn!(server.name = %self.config.name, upstream.fault = fault.reason(), "no valid answer");
-            let denial = requester.denial(fault);
-            let mut response = Negotiate.respond(&denial).map(UpstreamBody::complete);
-            response.extensions_mut().insert(denial);
-            response
+            refused(requester.denial(fault))
         })
     }
 
@@ -43,6 +52,7 @@ impl Inner {
         request: Request<BoxBody>,
         asked: Option<&Inspection>,
         deadline: Instant,
+        replier: Option<Replier>,
     ) -> Fallible<Response<UpstreamBody>> {
         let sent = timeout_at(deadline, self.client.request(request)).await;
         let mut response = sent.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| self.fault(&error))?;
@@ -50,9 +60,18 @@ impl Inner {
         self.check_status(response.status())?;
         headers::for_client(response.headers_mut(), self.config.trusted);
         match asked.filter(|asked| asked.messages().any(|message| message.id().is_some())) {
-            Some(asked) => self.checked(response, asked, deadline).await,
-            None => Ok(response.map(UpstreamBody::incoming)),
+            Some(asked) => self.checked(response, asked, deadline, replier).await,
+            None => Ok(self.streamed(response, replier)),
         }
+    }
+
+    /// A response that passes as it comes, but for what is answered from here.
+    fn streamed(&self, mut response: Response<Incoming>, replier: Option<Replier>) -> Response<UpstreamBody> {
+        let readable = is(response.headers(), EVENTS) && !is_coded(response.headers());
+        let Some(replier) = replier.filter(|_| readable) else { return response.map(UpstreamBody::incoming) };
+        let replier = replier.in_session(response.headers());
+        response.headers_mut().remove(CONTENT_LENGTH);
+        response.map(|body| UpstreamBody::watched(Watched::new(body, self.config.max_answer_bytes, replier)))
     }
 
     /// The response to what waits for an answer, if it is one.
@@ -61,18 +80,23 @@ impl Inner {
         response: Response<Incoming>,
         asked: &Inspection,
         deadline: Instant,
+        replier: Option<Replier>,
     ) -> Fallible<Response<UpstreamBody>> {
         // A reply is accepted without a word, like a notification.
         let replied = asked.messages().all(|message| message.kind() == MessageKind::Reply);
         let (refused, json) = (response.status().is_client_error(), is(response.headers(), "application/json"));
-        if is(response.headers(), "text/event-stream") || (replied && !refused && !json) {
-            return Ok(response.map(UpstreamBody::incoming));
+        if is(response.headers(), EVENTS) || (replied && !refused && !json) {
+            return Ok(self.streamed(response, replier));
         }
         // What a server refuses is said by its status; it may say more, in JSON or not.
         if !refused && !json {
             return Err(UpstreamFault::InvalidAnswer);
         }
-        let response = self.receive(response, deadline).await?;
+        let mut response = self.receive(response, deadline).await?;
+        if let Some(replier) = replier.filter(|_| json && !is_coded(response.headers())) {
+            let replier = replier.in_session(response.headers());
+            response = timeout_at(deadline, sieved(response, &replier)).await.map_err(|_| UpstreamFault::TimedOut)?;
+        }
         let valid = refused || replied || answers(response.body(), asked);
         if valid { Ok(response.map(UpstreamBody::complete)) } else { Err(UpstreamFault::InvalidAnswer) }
     }
@@ -95,7 +119,7 @@ impl Inner {
             BodyFault::TooLarge => UpstreamFault::TooLarge,
             BodyFault::BudgetExhausted | BodyFault::Failed | BodyFault::TimedOut => UpstreamFault::InvalidAnswer,
         })?;
-        head.headers.insert(http::header::CONTENT_LENGTH, collected.bytes.len().into());
+        head.headers.insert(CONTENT_LENGTH, collected.bytes.len().into());
         Ok(Response::from_parts(head, collected.bytes))
     }
 
@@ -110,6 +134,33 @@ impl Inner {
             None => UpstreamFault::InvalidAnswer,
         }
     }
+}
+
+/// An answer in JSON without what its server asks for among others.
+async fn sieved(response: Response<Bytes>, replier: &Replier) -> Response<Bytes> {
+    let (mut head, body) = response.into_parts();
+    let is_batch = body.trim_ascii_start().first() == Some(&b'[');
+    let left = if is_batch { replier.sieve_and_answer(&body).await } else { None };
+    let left = left.unwrap_or(body);
+    head.headers.insert(CONTENT_LENGTH, left.len().into());
+    Response::from_parts(head, left)
+}
+
+fn accepted() -> Response<UpstreamBody> {
+    let mut response = Response::new(UpstreamBody::complete(Bytes::new()));
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+fn refused(denial: Denial) -> Response<UpstreamBody> {
+    let mut response = Negotiate.respond(&denial).map(UpstreamBody::complete);
+    response.extensions_mut().insert(denial);
+    response
+}
+
+/// Whether a body is not what it is said to be until it is decoded.
+fn is_coded(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity")
 }
 
 /// Whether a body answers every request of another, each once.

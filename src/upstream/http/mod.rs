@@ -1,10 +1,15 @@
 //! A server that is reached over Streamable HTTP.
 
 mod address;
+mod asks;
 mod config;
+mod elicitations;
 mod exchange;
 mod headers;
+mod late;
+mod replier;
 mod resolve;
+mod watched;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -16,8 +21,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
-use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -25,17 +30,22 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 pub use self::config::{HttpConfig, InvalidHttpConfig};
+use self::elicitations::Elicitations;
 pub(super) use self::headers::is_of_a_connection;
 use self::resolve::Guarded;
 pub use self::resolve::{Resolution, Resolve};
+pub(super) use self::watched::{Broken, Watched};
 use super::{UpstreamBody, UpstreamFuture};
 
 /// How long an idle connection is kept. Many servers close theirs after five seconds; a request must not meet that
 /// moment.
 const POOL_IDLE: Duration = Duration::from_secs(3);
+/// Answers to what a server asks that are on their way at once. Until there is room for more its streams wait.
+const MAX_ANSWERS: usize = 64;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type BoxBody = UnsyncBoxBody<Bytes, BoxError>;
@@ -67,9 +77,13 @@ type BoxBody = UnsyncBoxBody<Bytes, BoxError>;
 #[derive(Clone)]
 pub struct HttpUpstream(Arc<Inner>);
 
+#[derive(Debug)]
 struct Inner {
     config: HttpConfig,
     client: Client<HttpsConnector<HttpConnector<Guarded>>, BoxBody>,
+    elicitations: Elicitations,
+    /// Of answers to what the server asks, those that may be on their way at once.
+    answers: Arc<Semaphore>,
 }
 
 impl HttpUpstream {
@@ -90,8 +104,14 @@ impl HttpUpstream {
             .pool_idle_timeout(POOL_IDLE)
             .pool_timer(TokioTimer::new())
             .build(connector);
-        Ok(Self(Arc::new(Inner { config, client })))
+        let answers = Arc::new(Semaphore::new(MAX_ANSWERS));
+        Ok(Self(Arc::new(Inner { config, client, elicitations: Elicitations::default(), answers })))
     }
+}
+
+/// A body that is there.
+fn whole(bytes: Bytes) -> BoxBody {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
 }
 
 fn http_connector(guarded: Guarded, config: &HttpConfig) -> HttpConnector<Guarded> {

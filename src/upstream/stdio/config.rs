@@ -6,6 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::upstream::replies::Root;
+
 /// The last revision with a handshake.
 const LAST_REVISION: &str = "2025-11-25";
 
@@ -55,7 +57,7 @@ pub struct StdioConfig {
     pub(super) pauses: (Duration, Duration),
     pub(super) greets: bool,
     pub(super) revision: Box<str>,
-    pub(super) roots: Vec<(String, Option<String>)>,
+    pub(super) roots: Vec<Root>,
 }
 
 impl StdioConfig {

@@ -1,7 +1,6 @@
 //! What a child says, to whom it is told.
 
 use bytes::Bytes;
-use serde_json::json;
 use tokio::io::AsyncRead;
 
 use super::hub::event;
@@ -9,6 +8,7 @@ use super::keep::Shared;
 use super::lines::{Lines, NoLine, on_one_line};
 use super::link::Link;
 use crate::upstream::envelope::{self, Said, Sort, text_at};
+use crate::upstream::replies::{UNKNOWN, listed, reply};
 
 /// Listens until the child's standard output is closed.
 pub(super) async fn listen<R: AsyncRead + Unpin>(stdout: R, link: &Link, shared: &Shared) {
@@ -32,7 +32,7 @@ fn hear(line: &Bytes, link: &Link, shared: &Shared) -> Result<(), &'static str> 
     match said.sort() {
         Sort::Answer if link.answer(line, &said) => Ok(()),
         Sort::Answer => Err("it answers nobody"),
-        Sort::Request => reply(line, &said, link, shared),
+        Sort::Request => answer(line, &said, link, shared),
         Sort::Notification => tell(line, &said, link, shared),
         // Whoever waits for it learns that it is none.
         Sort::Malformed if said.method(line).is_empty() && link.answer(line, &said) => Ok(()),
@@ -56,22 +56,13 @@ fn tell(line: &Bytes, said: &Said, link: &Link, shared: &Shared) -> Result<(), &
 }
 
 /// Answers what the child asks: clients come and go, and none of them has been chosen to be asked.
-fn reply(line: &Bytes, said: &Said, link: &Link, shared: &Shared) -> Result<(), &'static str> {
+fn answer(line: &Bytes, said: &Said, link: &Link, shared: &Shared) -> Result<(), &'static str> {
     let id = said.id.clone().map_or("null", |id| text_at(line, id));
     let roots = &shared.config.roots;
-    let answer = match &*said.method(line) {
-        "ping" => r#""result":{}"#.to_owned(),
-        "roots/list" if !roots.is_empty() => format!(r#""result":{}"#, json!({"roots": listed(roots)})),
-        _ => r#""error":{"code":-32601,"message":"Method not found"}"#.to_owned(),
+    let outcome = match &*said.method(line) {
+        "ping" => r#""result":{}"#,
+        "roots/list" if !roots.is_empty() => &listed(roots),
+        _ => UNKNOWN,
     };
-    let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#);
-    link.say(answer.into()).map_err(|_| "it asks, but does not read")
-}
-
-fn listed(roots: &[(String, Option<String>)]) -> Vec<serde_json::Value> {
-    let root = |(uri, name): &(String, Option<String>)| match name {
-        Some(name) => json!({"uri": uri, "name": name}),
-        None => json!({"uri": uri}),
-    };
-    roots.iter().map(root).collect()
+    link.say(reply(id, outcome)).map_err(|_| "it asks, but does not read")
 }
