@@ -8,10 +8,9 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
-use tokio::sync::mpsc;
 
 use super::http::{Broken, Watched};
-use super::stdio::Answering;
+use super::stdio::{Answering, Receiver};
 
 /// The body of an answer: complete, or a stream of a server's. Dropping it tells the server that nobody waits any more.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ enum Kind {
     Answering(Box<Answering>),
     Complete(Option<Bytes>),
     Incoming(Incoming),
-    News(mpsc::Receiver<Bytes>),
+    News(Receiver),
     Watched(Box<Watched<Incoming>>),
 }
 
@@ -37,7 +36,7 @@ impl UpstreamBody {
     }
 
     /// Events until their sender is gone.
-    pub(super) fn news(events: mpsc::Receiver<Bytes>) -> Self {
+    pub(super) fn news(events: Receiver) -> Self {
         Self(Kind::News(events))
     }
 

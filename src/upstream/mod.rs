@@ -43,8 +43,8 @@
 //!    keep up ends.
 //! 5. **Going away.** Dropping the future of a response, or its body, tells the child `notifications/cancelled`. A
 //!    client's own is passed on if exactly one request of the same [`Principal`](crate::Principal) has that id.
-//! 6. **Bounds.** Messages have a length, requests in flight, messages to the child and events to each client a number,
-//!    answers a time. What is beyond is refused at once. Nobody waits for a child that does not read, and a child waits for
+//! 6. **Bounds.** Messages have a length, requests in flight a number, messages to the child and events to each client a
+//!    number and a length, answers a time. What is beyond is refused at once. Nobody waits for a child that does not read, and a child waits for
 //!    no client.
 //! 7. **The end of a child.** Whoever waits is told at once, and so is whoever comes while there is none; while one is being
 //!    started they wait. It is started anew after a pause, which doubles each time. It is at the head of a group of

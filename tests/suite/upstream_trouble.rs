@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
+use tower::ServiceExt;
 use tracing::field::{Field, Visit};
 use tracing::span;
 
-use super::upstream_support::{ask, call, call_with_token, eventually, post, python, send, started};
+use super::upstream_support::{ask, call, call_with_token, eventually, get, next_event, post, python, send, started};
 
 #[tokio::test]
 async fn a_child_that_dies_leaves_nobody_waiting_and_is_followed_by_another() {
@@ -155,6 +156,44 @@ async fn a_child_that_does_not_read_is_not_waited_for() {
     let late = reasons.iter().filter(|reason| **reason == "upstream.timed_out").count();
     assert_eq!(refused + late, 20, "{reasons:?}");
     assert!(refused >= 15, "{reasons:?}");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_child_that_does_not_read_is_bounded_by_bytes() {
+    let upstream = started(python(&[]).with_queue_bytes(1_000_000).with_timeout(Duration::from_secs(3))).await;
+    assert_eq!(
+        ask(&upstream, "echo", json!({"payload": "x".repeat(2_000_000)})).await.as_str().unwrap().len(),
+        2_000_000
+    );
+    assert_eq!(ask(&upstream, "deafen", json!({})).await, "deaf");
+    // Of these a pipe holds one in part, the queue two.
+    let large = json!({"payload": "x".repeat(400_000)});
+    let mut waiting = JoinSet::new();
+    for client in 0..20 {
+        let (upstream, large) = (upstream.clone(), large.clone());
+        waiting.spawn(async move { send(&upstream, post(&call(&json!(client), "echo", &large))).await.reason() });
+    }
+    let reasons = waiting.join_all().await;
+    let refused = reasons.iter().filter(|reason| **reason == "upstream.unavailable").count();
+    let late = reasons.iter().filter(|reason| **reason == "upstream.timed_out").count();
+    assert_eq!(refused + late, 20, "{reasons:?}");
+    assert!((15..20).contains(&refused), "{reasons:?}");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_client_that_does_not_read_is_bounded_by_bytes() {
+    let upstream = started(python(&[]).with_event_bytes(1000)).await;
+    let mut slow = upstream.clone().oneshot(get()).await.unwrap().into_body();
+    let news = json!({"method": "notifications/message", "params": {"data": "x".repeat(400)}, "times": 4});
+    ask(&upstream, "notify", news).await;
+    for _ in 0..2 {
+        assert!(next_event(&mut slow).await.is_some());
+    }
+    assert!(next_event(&mut slow).await.is_none(), "a gap would go unnoticed");
+    let mut large = upstream.clone().oneshot(get()).await.unwrap().into_body();
+    let news = json!({"method": "notifications/message", "params": {"data": "x".repeat(4000)}});
+    ask(&upstream, "notify", news).await;
+    assert!(next_event(&mut large).await.is_some(), "one may always wait");
 }
 
 #[tokio::test]

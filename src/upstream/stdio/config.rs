@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::queue::Bounds;
 use crate::upstream::replies::Root;
 
 /// The last revision with a handshake.
@@ -21,8 +22,8 @@ const LAST_REVISION: &str = "2025-11-25";
 /// | time for an answer | 30 s |
 /// | longest message, in either direction | 4 MiB |
 /// | requests that wait | 1024 |
-/// | messages that wait to be written to the child | 256 |
-/// | events that wait for one client | 256 |
+/// | messages that wait to be written to the child | 256, 16 MiB |
+/// | events that wait for one client | 256, 4 MiB |
 /// | streams of events by GET | 256 |
 /// | pauses before a restart | 100 ms, doubled up to 30 s |
 ///
@@ -51,8 +52,8 @@ pub struct StdioConfig {
     pub(super) timeout: Duration,
     pub(super) max_message_bytes: usize,
     pub(super) max_in_flight: usize,
-    pub(super) queue: usize,
-    pub(super) events: usize,
+    queue: Bounds,
+    events: Bounds,
     pub(super) max_streams: usize,
     pub(super) pauses: (Duration, Duration),
     pub(super) greets: bool,
@@ -76,8 +77,8 @@ impl StdioConfig {
             timeout: Duration::from_secs(30),
             max_message_bytes: 4 << 20,
             max_in_flight: 1024,
-            queue: 256,
-            events: 256,
+            queue: Bounds { messages: 256, bytes: 16 << 20 },
+            events: Bounds { messages: 256, bytes: 4 << 20 },
             max_streams: 256,
             pauses: (Duration::from_millis(100), Duration::from_secs(30)),
             greets: true,
@@ -154,7 +155,14 @@ impl StdioConfig {
     /// How many messages may wait for a child that does not read, at least one.
     #[must_use]
     pub fn with_queue(mut self, messages: usize) -> Self {
-        self.queue = messages.max(1);
+        self.queue.messages = messages.max(1);
+        self
+    }
+
+    /// How many bytes of messages may wait for a child that does not read. One message may wait whatever its length.
+    #[must_use]
+    pub fn with_queue_bytes(mut self, bytes: usize) -> Self {
+        self.queue.bytes = bytes;
         self
     }
 
@@ -162,7 +170,15 @@ impl StdioConfig {
     /// notices of progress are left out.
     #[must_use]
     pub fn with_events(mut self, events: usize) -> Self {
-        self.events = events.max(1);
+        self.events.messages = events.max(1);
+        self
+    }
+
+    /// How many bytes of events may wait for one client that does not read. One event may wait whatever its length; what is
+    /// beyond is as one event too many.
+    #[must_use]
+    pub fn with_event_bytes(mut self, bytes: usize) -> Self {
+        self.events.bytes = bytes;
         self
     }
 
@@ -201,6 +217,14 @@ impl StdioConfig {
     pub fn with_root(mut self, uri: impl Into<String>, name: Option<&str>) -> Self {
         self.roots.push((uri.into(), name.map(str::to_owned)));
         self
+    }
+
+    pub(super) fn queue(&self) -> Bounds {
+        self.queue
+    }
+
+    pub(super) fn events(&self) -> Bounds {
+        self.events
     }
 }
 

@@ -81,7 +81,7 @@ impl Shared {
             Plan::Pong(id) => return Ok(json(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).into())),
             Plan::Ask(asked, endless) => {
                 let (up, permit) = self.admit(deadline).await?;
-                let ticket = up.link.ask(&asked, self.config.events)?;
+                let ticket = up.link.ask(&asked, self.config.events())?;
                 drop(asked);
                 let patience = Patience { deadline, more: self.config.timeout, endless };
                 return answer(Answering::new(ticket, permit, caller.clone(), patience)).await;

@@ -31,7 +31,7 @@ pub(super) async fn greet(link: &Arc<Link>, config: &StdioConfig) -> Result<Welc
         let unknown = Bytes::from_static(br#"{"code":-32601,"message":"Method not found"}"#);
         return Ok(Welcome { member: "error", value: unknown });
     }
-    let mut ticket = link.ask(&hello(config), 1).map_err(|_| "it cannot be greeted")?;
+    let mut ticket = link.ask(&hello(config), config.events()).map_err(|_| "it cannot be greeted")?;
     let answer = timeout(config.start_timeout, &mut ticket.answer).await.map_err(|_| "it does not greet in time")?;
     let answer = answer.ok().and_then(Result::ok).ok_or("it did not greet")?;
     let said = envelope::read(&answer).ok_or("it did not greet")?;

@@ -2,32 +2,32 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::queue::{Bounds, Receiver, Sender, queue};
 use bytes::Bytes;
-use tokio::sync::mpsc::{self, Receiver, Sender};
 
 /// The streams of events that were opened by GET.
 #[derive(Debug)]
 pub(super) struct Hub {
     /// `None` once there will be no more news.
-    streams: Mutex<Option<Vec<Sender<Bytes>>>>,
-    events: usize,
+    streams: Mutex<Option<Vec<Sender>>>,
+    events: Bounds,
     max_streams: usize,
 }
 
 impl Hub {
-    pub(super) fn new(events: usize, max_streams: usize) -> Self {
+    pub(super) fn new(events: Bounds, max_streams: usize) -> Self {
         Self { streams: Mutex::new(Some(Vec::new())), events, max_streams }
     }
 
     /// Opens one, unless there are too many.
-    pub(super) fn open(&self) -> Option<Receiver<Bytes>> {
+    pub(super) fn open(&self) -> Option<Receiver> {
         let mut streams = self.streams();
         let streams = streams.as_mut()?;
         streams.retain(|stream| !stream.is_closed());
         if streams.len() >= self.max_streams {
             return None;
         }
-        let (sender, receiver) = mpsc::channel(self.events);
+        let (sender, receiver) = queue(self.events);
         streams.push(sender);
         Some(receiver)
     }
@@ -44,7 +44,7 @@ impl Hub {
         *self.streams() = None;
     }
 
-    fn streams(&self) -> MutexGuard<'_, Option<Vec<Sender<Bytes>>>> {
+    fn streams(&self) -> MutexGuard<'_, Option<Vec<Sender>>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -60,7 +60,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_does_not_keep_up_is_told_no_more() {
-        let hub = Hub::new(2, 2);
+        let hub = Hub::new(Bounds { messages: 2, bytes: 8 }, 2);
         let (mut quick, mut slow) = (hub.open().unwrap(), hub.open().unwrap());
         assert!(hub.open().is_none(), "no more than two");
         for number in 0..4 {
@@ -69,6 +69,10 @@ mod tests {
         }
         assert_eq!((slow.recv().await.unwrap(), slow.recv().await.unwrap()), (vec![0].into(), vec![1].into()));
         assert_eq!(slow.recv().await, None);
+        hub.tell(&Bytes::from(vec![5; 8]));
+        hub.tell(&Bytes::from(vec![6]));
+        assert_eq!((quick.recv().await.unwrap().len(), quick.recv().await), (8, None), "of bytes as of events");
+        let mut quick = hub.open().unwrap();
         let third = hub.open();
         assert!(third.is_some(), "its place is free");
         hub.close();

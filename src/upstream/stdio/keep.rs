@@ -5,10 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout};
 
@@ -19,6 +18,7 @@ use super::lines::{Lines, NoLine};
 use super::link::Link;
 use super::listen::listen;
 use super::process::{Group, Pipes};
+use super::queue::{Receiver, queue};
 use crate::answer::UpstreamFault;
 
 /// How long a child may take to end once nobody speaks to it any more, and its last words to arrive once it has ended.
@@ -114,9 +114,9 @@ async fn live(shared: &Arc<Shared>, stop: &watch::Receiver<()>) -> bool {
             return false;
         }
     };
-    let (group, (lines, queue)) = (pipes.group(), mpsc::channel(shared.config.queue));
+    let (group, (lines, waiting)) = (pipes.group(), queue(shared.config.queue()));
     let link = Arc::new(Link::new(lines));
-    let mut tasks = Tasks::start(shared, pipes, &link, queue);
+    let mut tasks = Tasks::start(shared, pipes, &link, waiting);
     tasks.all.spawn(stopped(stop.clone()));
     let end = tasks.next().await.unwrap_or(End::Stopped);
     tracing::info!(server.name = %name, %end, "a server has come to its end");
@@ -149,7 +149,7 @@ struct Tasks {
 }
 
 impl Tasks {
-    fn start(shared: &Arc<Shared>, pipes: Pipes, link: &Arc<Link>, queue: mpsc::Receiver<Bytes>) -> Self {
+    fn start(shared: &Arc<Shared>, pipes: Pipes, link: &Arc<Link>, queue: Receiver) -> Self {
         let mut all = JoinSet::new();
         let writer = all.spawn(write(pipes.stdin, queue));
         let (own, to) = (Arc::clone(shared), Arc::clone(link));
@@ -181,7 +181,7 @@ impl Tasks {
 }
 
 /// Writes to the child; dropping it closes its standard input.
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Bytes>) -> End {
+async fn write(mut stdin: ChildStdin, mut queue: Receiver) -> End {
     while let Some(line) = queue.recv().await {
         let written = async {
             stdin.write_all(&line).await?;

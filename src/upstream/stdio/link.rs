@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::lines::on_one_line;
+use super::queue::{Bounds, Receiver, Sender, queue};
 use crate::Principal;
 use crate::answer::UpstreamFault;
 use crate::json::{Edits, join};
@@ -20,7 +21,7 @@ type Answer = Result<Bytes, UpstreamFault>;
 /// The way to one child, from its start to its end.
 #[derive(Debug)]
 pub(super) struct Link {
-    lines: mpsc::Sender<Bytes>,
+    lines: Sender,
     /// `None` once there will be no more answers.
     pending: Mutex<Option<HashMap<u64, Pending>>>,
     next: AtomicU64,
@@ -33,7 +34,7 @@ struct Pending {
     token: Option<Box<str>>,
     owner: Option<Principal>,
     answer: oneshot::Sender<Answer>,
-    events: Option<mpsc::Sender<Bytes>>,
+    events: Option<Sender>,
 }
 
 /// A request, with the places in it that are changed.
@@ -54,7 +55,7 @@ pub(super) struct Ticket {
     link: Arc<Link>,
     number: u64,
     pub(super) answer: oneshot::Receiver<Answer>,
-    pub(super) events: Option<mpsc::Receiver<Bytes>>,
+    pub(super) events: Option<Receiver>,
 }
 
 impl Drop for Ticket {
@@ -66,15 +67,15 @@ impl Drop for Ticket {
 }
 
 impl Link {
-    pub(super) fn new(lines: mpsc::Sender<Bytes>) -> Self {
+    pub(super) fn new(lines: Sender) -> Self {
         Self { lines, pending: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1) }
     }
 
     /// Sends a request under a number of its own. So many events may wait for whoever waits for the answer.
-    pub(super) fn ask(self: &Arc<Self>, asked: &Asked, events: usize) -> Result<Ticket, UpstreamFault> {
+    pub(super) fn ask(self: &Arc<Self>, asked: &Asked, events: Bounds) -> Result<Ticket, UpstreamFault> {
         let number = self.next.fetch_add(1, Relaxed);
         let (sender, answer) = oneshot::channel();
-        let (events, received) = asked.listens.then(|| mpsc::channel(events)).unzip();
+        let (events, received) = asked.listens.then(|| queue(events)).unzip();
         let text = |range: &Range<usize>| Box::from(text_at(&asked.text, range.clone()));
         let token = asked.token.as_ref().map(text);
         self.add(number, Pending { id: text(&asked.id), token, owner: asked.owner.clone(), answer: sender, events })?;

@@ -11,6 +11,7 @@ mod lines;
 mod link;
 mod listen;
 mod process;
+mod queue;
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -29,6 +30,7 @@ pub(super) use self::answering::Answering;
 pub use self::config::StdioConfig;
 use self::hub::Hub;
 use self::keep::{Shared, State, keep};
+pub(super) use self::queue::Receiver;
 use super::{UpstreamBody, UpstreamFuture};
 use crate::answer::UpstreamFault;
 
@@ -77,7 +79,7 @@ impl StdioUpstream {
     /// There is no tokio runtime. A child that does not start is told to whoever asks for something.
     pub fn start(config: StdioConfig) -> Result<Self, NoRuntime> {
         let runtime = Handle::try_current().map_err(|_| NoRuntime)?;
-        let hub = Hub::new(config.events, config.max_streams);
+        let hub = Hub::new(config.events(), config.max_streams);
         let places = Arc::new(Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS)));
         let shared = Arc::new(Shared { config, hub, state: watch::Sender::new(State::Starting), places });
         let (stop, stopped) = watch::channel(());
