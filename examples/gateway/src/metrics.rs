@@ -12,8 +12,9 @@ use prometheus_client::registry::Registry;
 use tower_toolgate::Principal;
 use tower_toolgate::answer::{Denial, UpstreamFault};
 use tower_toolgate::observe::{
-    DecisionEvent, OnDecision, OnTag, OnTrust, TagEvent, TraceDecisions, TrustEvent, TrustEventKind,
+    DecisionEvent, OnDecision, OnTag, OnTrust, Outcome, TagEvent, TraceDecisions, TrustEvent, TrustEventKind,
 };
+use tower_toolgate::server::{Reach, ServerRefusal};
 use tower_toolgate::store::TaintRegistry;
 
 use crate::store::AnyStore;
@@ -93,6 +94,13 @@ impl Metrics {
 
     pub(crate) fn count_unauthorized(&self) {
         self.unauthorized.inc();
+    }
+
+    /// Counts what a server has asked and may not, like any other refusal.
+    pub(crate) fn count_reach(&self, server: &str, reach: Reach) {
+        let reason = ServerRefusal::ReachBack(reach).reason().to_owned();
+        let labels = [("outcome", Outcome::Deny.name().to_owned()), ("reason", reason), ("server", server.to_owned())];
+        self.decisions.get_or_create(&labels).inc();
     }
 
     pub(crate) fn count_fault(&self, server: &str, fault: UpstreamFault) {

@@ -7,7 +7,7 @@ use http::{HeaderValue, Request, Response};
 use tower::{Service, ServiceBuilder};
 use tower_toolgate::answer::{Denial, DenialKind};
 use tower_toolgate::trust::SessionTaint;
-use tower_toolgate::upstream::UpstreamBody;
+use tower_toolgate::upstream::{UpstreamBody, UpstreamConfig};
 
 use crate::app::Gateway;
 use crate::config::{Problem, ServerConfig};
@@ -33,13 +33,26 @@ pub(crate) fn connect(
     + use<>,
     Problem,
 > {
-    let upstream = server.entry.connect().map_err(|error| servers::of_connect(gateway.parsed, at, &error))?;
+    let config = server.entry.upstream_config().map(|config| counted(config, &gateway.metrics, &server.entry.id));
+    let upstream = config.and_then(UpstreamConfig::connect);
+    let upstream = upstream.map_err(|error| servers::of_connect(gateway.parsed, at, &error))?;
     let (metrics, id) = (gateway.metrics.clone(), server.entry.id.clone());
     let count = move |response: Response<UpstreamBody>| {
         count_fault(&metrics, &id, &response);
         response
     };
     Ok(ServiceBuilder::new().map_request(tell_session).map_response(count).service(upstream))
+}
+
+/// What a server asks and may not is answered before any layer sees it.
+fn counted(config: UpstreamConfig, metrics: &Metrics, id: &str) -> UpstreamConfig {
+    match config {
+        UpstreamConfig::Http(config) => {
+            let (metrics, id) = (metrics.clone(), id.to_owned());
+            UpstreamConfig::Http(config.on_refused(move |reach| metrics.count_reach(&id, reach)))
+        }
+        other => other,
+    }
 }
 
 /// Tells the server whether the session has seen content from outside, where somebody remembers.

@@ -301,3 +301,16 @@ fn th_045_replies_and_notifications_are_accepted_by_the_server() {
     assert_eq!(gateway.send(&Request::post("/mcp/a", mixed)).status(), 400, "TH-046");
     gateway.assert_forwarded(&upstream, messages.len());
 }
+
+#[test]
+fn what_a_server_asks_and_may_not_is_counted() {
+    let asks = r#"{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"message":"?"}}"#;
+    let stream = format!("data: {asks}\n\ndata: {}\n\n", result("1"));
+    let upstream = Upstream::saying(response("200 OK", "text/event-stream", stream));
+    let gateway = Setup::of(upstream.address).start();
+    let answer = gateway.send(&echo("1").streamable());
+    assert_eq!((answer.status(), answer.text().contains("elicitation")), (200, false), "{answer}");
+    assert!(answer.text().contains(&result("1")), "{answer}");
+    let counter = r#"toolgate_decisions_total{outcome="deny",reason="server.reach_elicitation",server="a"}"#;
+    assert_eq!(gateway.counter(counter), 1);
+}
