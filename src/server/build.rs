@@ -69,7 +69,7 @@ impl ServerEntry {
         self
     }
 
-    /// Sets whether images and sound from it pass.
+    /// Sets whether images, sound and other blobs from it pass.
     #[must_use]
     pub fn with_media_passthrough(mut self, pass: bool) -> Self {
         self.media_passthrough = pass;

@@ -78,7 +78,8 @@ pub struct ServerEntry {
     /// [`isolates_env`](Self::isolates_env).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub env_isolation: Option<bool>,
-    /// Whether images and sound from it pass.
+    /// Whether images, sound and other blobs from it pass, however far it is trusted: not, unless this is written, and
+    /// never from a sandbox; see [`passes_media`](Self::passes_media).
     pub media_passthrough: bool,
 }
 
@@ -186,9 +187,10 @@ impl ServerEntry {
         self.env_isolation.unwrap_or(self.trust_level != McpTrustLevel::Trusted)
     }
 
-    /// Whether images and sound from it pass while it is trusted no further than this: only with
-    /// `media_passthrough`, and never from a sandbox, be it the operator's word or a
-    /// [demotion](super::TrustScore::effective).
+    /// Whether images, sound and other blobs from it pass while it is trusted no further than this: only with
+    /// `media_passthrough`, a server that is trusted as well, and never from a sandbox, be it the operator's word or a
+    /// [demotion](super::TrustScore::effective). [`ServerTrustLayer`](crate::layer::server_trust::ServerTrustLayer) puts
+    /// a text in the place of each that does not.
     ///
     /// # Example
     ///
@@ -200,6 +202,7 @@ impl ServerEntry {
     ///     .with_media_passthrough(true);
     /// assert!(entry.passes_media(McpTrustLevel::Untrusted));
     /// assert!(!entry.passes_media(McpTrustLevel::Sandboxed));
+    /// assert!(!entry.with_media_passthrough(false).passes_media(McpTrustLevel::Trusted));
     /// ```
     #[must_use]
     pub fn passes_media(&self, level: McpTrustLevel) -> bool {

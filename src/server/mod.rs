@@ -35,6 +35,7 @@ mod error;
 mod exposure;
 mod level;
 mod lint;
+mod media;
 mod meta;
 mod pin;
 mod reach;
@@ -52,6 +53,7 @@ pub use self::error::{ServerError, ServerProblem};
 pub use self::exposure::{Attestation, Exposure};
 pub use self::level::{McpTrustLevel, UnknownTrustLevel};
 pub use self::lint::{ServerLint, ServerLintKind};
+pub(crate) use self::media::{Unremovable, may_hold_media, without_media};
 pub use self::meta::{CapabilityClass, DataSensitivity, FlaggedParameter, ToolSecurityMeta};
 pub use self::pin::{
     Definition, DefinitionFault, DefinitionHash, ListFault, NoHash, PinError, PinProblem, PinVerdict, Pins, definitions,

@@ -33,6 +33,7 @@ pub(crate) struct ServerGuard {
     pub(super) reach: ReachBack,
     /// The roots that it is told of, as a list in JSON.
     pub(super) roots: Bytes,
+    pub(super) entry: Arc<ServerEntry>,
 }
 
 /// What a call is judged by beside the entry.
@@ -79,7 +80,7 @@ impl ServerGuard {
         let front = Front { server: Some(server.clone()), ..Front::default() };
         let shown = Shown::of(&exposure, &entry.id, Pins::new());
         let reach = ReachBack::new(entry);
-        Ok(Self { front, server, exposure, shown, reach, roots: reach.roots_of(entry) })
+        Ok(Self { front, server, exposure, shown, reach, roots: reach.roots_of(entry), entry: Arc::new(entry.clone()) })
     }
 
     fn judge_head(self: &Arc<Self>, mut head: Parts, collected: Collected, admission: Admission) -> Decided {
@@ -225,10 +226,13 @@ impl ServerGuard {
         let hearing = self.shown.clone().filter(|_| self.front.is_mcp()).map(|shown| Stage::Rewrite(shown));
         let reaching = || Reaching { guard: Arc::clone(self), requester: passage.requester.clone() };
         let reach = self.is_reaching().then(|| Stage::Rewrite(Arc::new(reaching())));
-        if list.is_some() || hearing.is_some() || reach.is_some() {
+        let media = self.removing(self.entry.trust_level);
+        let rewrites = hearing.into_iter().chain(media).chain(reach);
+        let stages = Vec::from_iter(list.into_iter().chain(rewrites));
+        if !stages.is_empty() {
             ask_for_plain(&mut head.headers);
         }
-        passage.with_work(watch, Work::of(list.into_iter().chain(hearing).chain(reach), plan, self.front.place))
+        passage.with_work(watch, Work::of(stages, plan, self.front.place))
     }
 
     fn listing(self: &Arc<Self>, passage: &Passage) -> Listing {

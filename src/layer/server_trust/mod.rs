@@ -2,8 +2,9 @@
 //!
 //! What an operator says of a server is a [`ServerEntry`](crate::server::ServerEntry). This layer stands in front of that
 //! server, be it a proxy, a child process or a service in the same program, and sees to it that only the tools that the
-//! entry exposes are listed and called, that the server asks its clients for nothing which it may not ask for, and that
-//! tools are still those that were [approved](ServerTrustLayer::with_pins). It is the outermost layer of this crate but
+//! entry exposes are listed and called, that the server asks its clients for nothing which it may not ask for, that its
+//! images and sound pass only where the entry says so, and that tools are still those that were
+//! [approved](ServerTrustLayer::with_pins). It is the outermost layer of this crate but
 //! for [`binding`](crate::binding)'s; [join](ServerTrustLayer::join) the others to it.
 //!
 //! # When a request passes
@@ -43,8 +44,17 @@
 //! 3. What else asks for it is replaced by an error for whoever waits, with the code 502, and ends a stream: results and
 //!    tasks with `inputRequests` (of `tasks/get` and `notifications/tasks` as well), the error -32042, and errors with
 //!    `data.elicitations`. On the stream of a GET the event is dropped.
-//! 4. Unless the server may ask for everything, all answers under MCP are read for that; what cannot be read exactly is
-//!    not handed on, and requests ask for the coding `identity`.
+//! 4. Unless the entry [passes media](crate::server::ServerEntry::passes_media), which it does for no server without
+//!    `media_passthrough` and for no sandbox, a text takes the place of each, at any level of trust. A block of the type
+//!    `image` or `audio` becomes `{"type":"text","text":"[image: image/png, 1234 bytes]"}`, with its `_meta`; so does,
+//!    as a `file`, an embedded resource with a `blob`, and a block of any type but `text` that has a `blob` or a string
+//!    for `data`, which may also stand in its `source`. Of what `resources/read` brings, the `blob` goes and a `text`
+//!    comes, unless there is one. That holds for results, those of tasks, messages of prompts and of sampling, blocks
+//!    within blocks, and `content` in the `data` of errors. The length is that of the decoded bytes, the media type the
+//!    server's word if it is a short one. All other bytes stay as they are.
+//! 5. Unless the server may ask for everything, all answers under MCP are read for that; unless media pass, those are
+//!    read that may have some. What cannot be read exactly, or has more than 65,536 media, is not handed on, and requests
+//!    ask for the coding `identity`.
 //!
 //! # What the layer asks for itself
 //!
@@ -64,7 +74,7 @@
 //! - Joined layers further in hand back what the server has written. Those that are stacked leave out what they always do.
 //! - A client's own list counts as well, if it was asked for without a cursor and comes without one. Once the server says
 //!   `notifications/tools/list_changed` the next call asks. It is heard in streams of events, and in JSON where that is read
-//!   anyway, by point 4 above.
+//!   anyway, by point 5 above.
 //!
 //! # One entry for several layers
 //!
@@ -75,7 +85,6 @@
 //! use tower_toolgate::layer::content_trust::ContentTrustLayer;
 //! use tower_toolgate::layer::provenance_tag::ProvenanceTagLayer;
 //! use tower_toolgate::layer::server_trust::ServerTrustLayer;
-//! use tower_toolgate::provenance::MediaPolicy;
 //! use tower_toolgate::server::{McpTransport, ServerEntry};
 //! use tower_toolgate::store::MemoryTaintStore;
 //! use tower_toolgate::trust::{Classifier, ClassifierConfig, DeclaredServer};
@@ -83,9 +92,7 @@
 //! let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30));
 //! let classifier = Classifier::new(&ClassifierConfig::new().with_server(DeclaredServer::from(&entry)))?;
 //! let trust = ContentTrustLayer::new(classifier, MemoryTaintStore::new(100_000));
-//! // Where the server is not trusted, images and sound pass with the entry's flag only, and never from a sandbox.
-//! let tags = ProvenanceTagLayer::new().with_media(MediaPolicy::from(&entry));
-//! let layers = ServerTrustLayer::new(&entry)?.join(trust.join(tags));
+//! let layers = ServerTrustLayer::new(&entry)?.join(trust.join(ProvenanceTagLayer::new()));
 //! # let _ = tower::ServiceBuilder::new().layer(layers);
 //! # Ok(())
 //! # }
@@ -114,7 +121,9 @@
 //! 6. What a server says in texts: that the model should ask the user, or read a URL.
 //! 7. How long a user takes to answer, and what they answer. Modes of elicitation are not told apart.
 //! 8. A server that does not keep to the roots that it is told.
-//! 9. Images and sound from a server that is trusted: `ProvenanceTagLayer::with_media` is about content from outside.
+//! 9. Media in other places than those of point 4: `data:` URIs and base64 in texts, `structuredContent`, arguments of
+//!    tools, `_meta`, icons, what is logged. Links to media: a client may follow them. Content at places that no revision
+//!    knows.
 //! 10. A plain JSON-RPC API: calls are judged by their method, and responses are not read.
 //! 11. Upgrades that are [allowed by name](ServerTrustLayer::with_insecure_upgrade): what is said after the switch is not
 //!     read. On the stream of a GET, what is neither JSON nor events where the client asked for neither.
@@ -166,6 +175,7 @@ mod future;
 mod guard;
 mod layer;
 mod listing;
+mod media;
 mod reaching;
 mod service;
 mod shown;

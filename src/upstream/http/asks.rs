@@ -142,7 +142,7 @@ mod tests {
             (elicits, [(Some(Fate::Roots), "1"), (None, answer), (Some(Fate::Elicit), "3"), (None, tasks)]),
             (
                 entry(McpTrustLevel::Trusted),
-                [(Some(Fate::Roots), "1"), (None, answer), (refuse(Reach::Elicitation), "3"), (None, tasks)],
+                [(refuse(Reach::Roots), "1"), (None, answer), (refuse(Reach::Elicitation), "3"), (None, tasks)],
             ),
         ] {
             assert_eq!(fates(text, ReachBack::new(&entry)), expected, "{entry:?}");

@@ -1,0 +1,55 @@
+//! Media of a server that may send none: a text takes the place of each.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::response::Parts;
+
+use super::guard::ServerGuard;
+use crate::json::Edits;
+use crate::response::{Origin, Rewrite, Stage, Unreadable};
+use crate::server::{McpTrustLevel, Unremovable, may_hold_media, without_media};
+
+/// Removes the media of a response.
+struct Removing;
+
+impl ServerGuard {
+    /// What removes the media of a server that is trusted no further than this, if they do not pass.
+    pub(super) fn removing(&self, level: McpTrustLevel) -> Option<Stage> {
+        let removes = self.front.is_mcp() && !self.entry.passes_media(level);
+        removes.then(|| Stage::Rewrite(Arc::new(Removing)))
+    }
+}
+
+impl Rewrite for Removing {
+    fn head(&self, _: &mut Parts) -> Result<(), Unreadable> {
+        Ok(())
+    }
+
+    fn concerns(&self, message: &[u8]) -> bool {
+        may_hold_media(message)
+    }
+
+    fn edits(&self, message: &Bytes, _: &mut Origin<'_>) -> Result<Edits, Unreadable> {
+        Ok(without_media(message)?)
+    }
+
+    fn holds_answers(&self) -> bool {
+        true
+    }
+
+    fn is_exact(&self) -> bool {
+        true
+    }
+}
+
+impl From<Unremovable> for Unreadable {
+    fn from(unremovable: Unremovable) -> Self {
+        match unremovable {
+            Unremovable::Json(error) => Self::Json(error),
+            Unremovable::NotAMessage => Self::NotAMessage,
+            Unremovable::NotAnObject => Self::ResultArray,
+            Unremovable::TooMany => Self::Unmarkable,
+        }
+    }
+}
