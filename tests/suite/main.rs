@@ -68,6 +68,8 @@ mod server_trust_enquiry;
 #[cfg(feature = "server-trust")]
 mod server_trust_enquiry_faults;
 #[cfg(feature = "server-trust")]
+mod server_trust_levels;
+#[cfg(feature = "server-trust")]
 mod server_trust_media;
 #[cfg(feature = "server-trust")]
 mod server_trust_pins;

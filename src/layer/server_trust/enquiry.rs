@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_LENGTH, EXPECT, HeaderMap, HeaderName, HeaderValue, TRAILER, TRANSFER_ENCODING};
 use http::request::Parts;
 
-use super::guard::{Lists, ServerGuard};
+use super::judge::{Judge, Lists};
 use crate::http::{Collected, Context};
 use crate::json::folds_onto;
 use crate::layer::exchange::{Decided, Enquiry, Heard, ask_for_plain, measure};
@@ -34,7 +33,7 @@ const OF_THE_CALL: [HeaderName; 7] = [
 
 /// A call that waits until all pages of the list of tools are there.
 pub(super) struct ListEnquiry {
-    guard: Arc<ServerGuard>,
+    judge: Judge,
     head: Parts,
     collected: Collected,
     context: Context,
@@ -59,10 +58,10 @@ struct Pages {
 }
 
 impl ListEnquiry {
-    pub(super) fn new(guard: Arc<ServerGuard>, head: Parts, collected: Collected, context: Context) -> Self {
-        let changes = guard.shown.as_ref().map_or(0, |shown| shown.changes());
+    pub(super) fn new(judge: Judge, head: Parts, collected: Collected, context: Context) -> Self {
+        let changes = judge.guard.shown.as_ref().map_or(0, |shown| shown.changes());
         let pages = Pages { changes, ..Pages::default() };
-        Self { guard, head, collected, context, id: String::new(), pages }
+        Self { judge, head, collected, context, id: String::new(), pages }
     }
 
     fn body(&self) -> Bytes {
@@ -101,7 +100,7 @@ impl Enquiry for ListEnquiry {
     }
 
     fn limit(&self) -> usize {
-        self.guard.front.max_list_bytes.saturating_sub(self.pages.bytes)
+        self.judge.guard.front.max_list_bytes.saturating_sub(self.pages.bytes)
     }
 
     fn hear(&mut self, message: &Bytes) -> Heard {
@@ -109,7 +108,7 @@ impl Enquiry for ListEnquiry {
         match Page::read(message, Some(&self.id)) {
             Ok(Some(page)) => self.turn(page),
             Ok(None) => {
-                self.guard.shown.iter().for_each(|shown| shown.hear(message));
+                self.judge.guard.shown.iter().for_each(|shown| shown.hear(message));
                 Heard::Other
             }
             Err(_) => Heard::Over,
@@ -117,13 +116,13 @@ impl Enquiry for ListEnquiry {
     }
 
     fn decide(self: Box<Self>) -> Decided {
-        let Self { guard, head, collected, context, pages, .. } = *self;
-        let Some(shown) = guard.shown.as_ref().filter(|_| pages.all) else {
-            return guard.pass(head, collected, &context, Lists::Unavailable);
+        let Self { judge, head, collected, context, pages, .. } = *self;
+        let Some(shown) = judge.guard.shown.as_ref().filter(|_| pages.all) else {
+            return judge.pass(head, collected, &context, Lists::Unavailable);
         };
         let (known, findings) = shown.learn(&pages.definitions, pages.changes);
-        guard.tell_news(&findings.news);
-        guard.pass(head, collected, &context, Lists::Known(&known))
+        judge.guard.tell_news(&findings.news);
+        judge.pass(head, collected, &context, Lists::Known(&known))
     }
 }
 

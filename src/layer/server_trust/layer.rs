@@ -10,7 +10,7 @@ use super::service::ServerTrustService;
 use super::shown::Shown;
 use crate::layer::exchange::{Front, front_methods};
 use crate::layer::join::{Join, Sealed};
-use crate::server::{Pins, ServerEntry, ServerError};
+use crate::server::{McpTrustLevel, Pins, ServerEntry, ServerError};
 
 /// Holds a server to what is declared of it.
 ///
@@ -34,7 +34,41 @@ impl ServerTrustLayer {
     /// Compares the definitions of tools with those that were approved, if the server is among those that are guarded. A
     /// tool in quarantine is left out of lists and refused, and so is one that the server does not list.
     pub fn with_pins(self, pins: Pins) -> Self {
-        self.set(|guard| guard.shown = Shown::of(&guard.exposure, guard.server.as_str(), pins))
+        self.set(|guard| guard.shown = Shown::of(&guard.standings.of_entry().exposure, guard.server.as_str(), pins))
+    }
+
+    /// Sets who says how far the server is trusted at the moment: asked once a request, before it is judged. The lower of
+    /// that and of the entry's level counts: for what is called, for what the server may ask for, and for the lists in the
+    /// response to that request. One that is higher promotes nothing.
+    ///
+    /// # Example
+    ///
+    /// A server in whose tools something was found goes into the sandbox:
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex, PoisonError};
+    /// use std::time::Duration;
+    /// use tower_toolgate::layer::server_trust::ServerTrustLayer;
+    /// use tower_toolgate::server::{McpTransport, McpTrustLevel, ServerEntry, TrustScore};
+    ///
+    /// let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30))
+    ///     .with_trust_level(McpTrustLevel::Trusted);
+    /// let score = Arc::new(Mutex::new(TrustScore::new()));
+    /// let level = {
+    ///     let (score, configured) = (Arc::clone(&score), entry.trust_level);
+    ///     move || score.lock().unwrap_or_else(PoisonError::into_inner).effective(configured)
+    /// };
+    /// assert_eq!(level(), McpTrustLevel::Trusted);
+    /// let layer = ServerTrustLayer::new(&entry)?.with_level(level.clone());
+    ///
+    /// // Wherever tools are scanned:
+    /// score.lock().unwrap_or_else(PoisonError::into_inner).register(1);
+    /// assert_eq!(level(), McpTrustLevel::Sandboxed);
+    /// # let _ = layer;
+    /// # Ok::<(), tower_toolgate::server::ServerError>(())
+    /// ```
+    pub fn with_level(self, level: impl Fn() -> McpTrustLevel + Send + Sync + 'static) -> Self {
+        self.set(|guard| guard.standings = guard.standings.clone().with_level(level))
     }
 
     front_methods!(unnamed);

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::response::Parts;
 
-use super::guard::ServerGuard;
+use super::judge::Judge;
 use crate::json::Edits;
 use crate::response::{Origin, Rewrite, Stage, Unreadable};
-use crate::server::{McpTrustLevel, Unremovable, may_hold_media, without_media};
+use crate::server::{Unremovable, may_hold_media, without_media};
 
 /// Removes the media of a response.
 struct Removing;
 
-impl ServerGuard {
-    /// What removes the media of a server that is trusted no further than this, if they do not pass.
-    pub(super) fn removing(&self, level: McpTrustLevel) -> Option<Stage> {
-        let removes = self.front.is_mcp() && !self.entry.passes_media(level);
+impl Judge {
+    /// What removes the media of a response, if those of the server do not pass.
+    pub(super) fn removing(&self) -> Option<Stage> {
+        let removes = self.guard.front.is_mcp() && !self.standing.passes_media;
         removes.then(|| Stage::Rewrite(Arc::new(Removing)))
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! 1. Its head and body are as [the gate](super::argument_allowlist) wants them, in its points 1 to 5.
 //! 2. Each tool that it calls is exposed: see [`Exposure`](crate::server::Exposure). Of a batch every message passes, or
-//!    none.
+//!    none. How far the server is trusted is what the entry says, or [less](ServerTrustLayer::with_level).
 //! 3. Where definitions are compared, each tool that it calls has a pin, and the last list of this server that had the tool
 //!    had it as it was approved. A tool that the server does not list is refused.
 //! 4. Where definitions are compared, or the entry says which tools are expected, the last whole list of this server has
@@ -130,8 +130,9 @@
 //! 12. A server that knows its tools by other methods than MCP's.
 //! 13. Waiting: a request of the server that is dropped is not answered, and what is dropped from the stream of a GET may be
 //!     what the client of the 2024-11-05 transport waits for.
-//! 14. Trust that is lost on the way: a [`TrustScore`](crate::server::TrustScore) is not looked at; make another layer of an
-//!     entry with a lower level.
+//! 14. Trust that is lost on the way, unless [somebody says so](ServerTrustLayer::with_level), as a
+//!     [`TrustScore`](crate::server::TrustScore) may: the layer scores nothing. A response, a stream of events as well, goes
+//!     by the level of its request's time; a classifier and media by the entry's.
 //!
 //! # Example
 //!
@@ -173,13 +174,18 @@
 mod enquiry;
 mod future;
 mod guard;
+mod judge;
 mod layer;
 mod listing;
 mod media;
 mod reaching;
 mod service;
 mod shown;
+mod standing;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::ServerTrustLayer;
 pub use self::service::ServerTrustService;
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,10 @@
 //! What a server asks of its client: what it may not, never gets there.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use http::response::Parts;
 use memchr::memchr;
 
-use super::guard::ServerGuard;
+use super::judge::Judge;
 use crate::answer::{DenialKind, Requester};
 use crate::json::{Cuts, Edits};
 use crate::response::{Origin, Rewrite, Unreadable};
@@ -14,7 +12,7 @@ use crate::server::{Asked, ServerRefusal, Unclear};
 
 /// Looks for what a server asks for in the response to one request.
 pub(super) struct Reaching {
-    pub(super) guard: Arc<ServerGuard>,
+    pub(super) judge: Judge,
     pub(super) requester: Requester,
 }
 
@@ -28,7 +26,7 @@ impl Rewrite for Reaching {
     }
 
     fn edits(&self, message: &Bytes, _: &mut Origin<'_>) -> Result<Edits, Unreadable> {
-        let messages = Asked::read(message, self.guard.reach)?;
+        let messages = Asked::read(message, self.judge.standing.reach)?;
         if let Some(reach) = messages.iter().find_map(|asked| asked.answer) {
             return Err(Unreadable::Refused(ServerRefusal::ReachBack(reach)));
         }
@@ -61,7 +59,7 @@ impl Reaching {
                 Some(reach) => {
                     cuts.cut(asked.range.clone());
                     let kind = DenialKind::Server(ServerRefusal::ReachBack(reach));
-                    self.guard.front.refuse_response(&self.requester, kind);
+                    self.judge.guard.front.refuse_response(&self.requester, kind);
                 }
             }
         }
