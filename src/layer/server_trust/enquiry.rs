@@ -105,7 +105,7 @@ impl Enquiry for ListEnquiry {
 
     fn hear(&mut self, message: &Bytes) -> Heard {
         self.pages.bytes = self.pages.bytes.saturating_add(message.len());
-        match Page::read(message, Some(&self.id)) {
+        match Page::read(message, &self.id) {
             Ok(Some(page)) => self.turn(page),
             Ok(None) => {
                 self.judge.guard.shown.iter().for_each(|shown| shown.hear(message));

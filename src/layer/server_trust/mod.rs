@@ -65,13 +65,15 @@
 //! - The question is a POST with the call's URI, extensions and headers: whoever calls asks, in their session. It accepts
 //!   JSON and events, has no header that is about the call, and of the call's body no more than a modern `_meta`, without
 //!   its `progressToken`. Its id is `toolgate-` and what nobody can guess.
-//! - Before each request the same service is ready. Calls that come at once ask each for itself.
+//! - Before each request the same service is ready. Calls that come at once ask each for itself. How long it may take is the
+//!   host's to say, and the upstream's.
 //! - All pages together may have what [a list](ServerTrustLayer::with_max_list_bytes) may have in bytes, and there may be
 //!   100. Of a stream, what is there before the answer is passed over, requests of the server included.
 //! - What is no such list, as an error, a status that is none of success, or a cursor that comes back, refuses the call by
 //!   `server.list_unavailable`; the next one asks again. An error of the service while it answers is such a case; one while
 //!   it gets ready is handed on.
 //! - Joined layers further in hand back what the server has written. Those that are stacked leave out what they always do.
+//!   A layer that refuses the question refuses the call.
 //! - A client's own list counts as well, if it was asked for without a cursor and comes without one. Once the server says
 //!   `notifications/tools/list_changed` the next call asks. It is heard in streams of events, and in JSON where that is read
 //!   anyway, by point 5 above.

@@ -102,10 +102,8 @@ impl Shown {
     /// further pages, and how often the server had said that there is another one when it was asked.
     pub(super) fn look_at(&self, message: &[u8], whole: Option<u64>) -> Result<Findings, ListFault> {
         let definitions = all_definitions(message)?;
-        // What is no page of a list is refused by whoever cuts the list down.
-        let page = || Page::read(message, None).ok().flatten().filter(|page| page.next.is_none());
-        if let Some((changes, page)) = whole.and_then(|changes| Some((changes, page()?))) {
-            return Ok(self.learn(&page.definitions, changes).1);
+        if let Some(changes) = whole.filter(|_| Page::is_last(message)) {
+            return Ok(self.learn(&definitions, changes).1);
         }
         let mut findings = self.judge(&definitions);
         let mut known = self.lock();

@@ -17,13 +17,23 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// The page that a message is, if it answers the request with an id; if none is given, any.
+    /// The page that a message is, if it answers the request with an id.
     ///
     /// # Errors
     ///
     /// The answer is none, or readers may differ about what it lists.
-    pub(crate) fn read(message: &[u8], id: Option<&str>) -> Result<Option<Self>, ListFault> {
-        let mut read = Read { text: message, reader: Reader::tolerant(message)?, found: Found::default() };
+    pub(crate) fn read(message: &[u8], id: &str) -> Result<Option<Self>, ListFault> {
+        Self::of(message, Some(id), true)
+    }
+
+    /// Whether a message is a page, of whatever list, behind which there is no other one.
+    pub(crate) fn is_last(message: &[u8]) -> bool {
+        Self::of(message, None, false).is_ok_and(|page| page.is_some_and(|page| page.next.is_none()))
+    }
+
+    fn of(message: &[u8], id: Option<&str>, defines: bool) -> Result<Option<Self>, ListFault> {
+        let (reader, found) = (Reader::tolerant(message)?, Found::default());
+        let mut read = Read { text: message, reader, defines, found };
         if read.reader.kind()? != Kind::Object {
             return Err(ListFault::NoList);
         }
@@ -52,6 +62,8 @@ struct Found {
 struct Read<'a> {
     text: &'a [u8],
     reader: Reader<'a, true>,
+    /// Definitions are wanted, each of which is hashed.
+    defines: bool,
     found: Found,
 }
 
@@ -88,7 +100,8 @@ impl Read<'_> {
         while let Some(key) = self.reader.key()? {
             let name = key.decode(self.text).unwrap_or_default();
             match (&*name, self.reader.kind()?) {
-                ("tools", Kind::Array) => definitions = Some(tools(self.text, &mut self.reader)?),
+                ("tools", Kind::Array) if self.defines => definitions = Some(tools(self.text, &mut self.reader)?),
+                ("tools", Kind::Array) => definitions = self.reader.value().map(|_| Some(Vec::new()))?,
                 ("nextCursor", Kind::String) => next = Some(self.text()?.ok_or(ListFault::NoList)?),
                 ("nextCursor", Kind::Null) => drop(self.reader.value()?),
                 ("nextCursor", _) => return Err(ListFault::NoList),
