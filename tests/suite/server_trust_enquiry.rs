@@ -369,6 +369,14 @@ fn joined_layers_hand_back_all_of_the_list_and_stacked_ones_what_they_leave() {
     let trust = pinned();
     let joined = served::<_, Twice, _, _, _>(|mock| trust.clone().join(gate()).layer(mock), call("write"), pages);
     assert_eq!(counted(&joined), (2, true));
+    // What the gate wants done with the answers to questions is not done with that to the call.
+    let found = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[],"tools":[{READ}]}}}}"#);
+    let listing = served::<_, Twice, _, _, _>(
+        |mock| pinned().join(gate()).layer(mock),
+        call("write"),
+        |seen| Ok(page_of(seen, &[READ, WRITE], None).unwrap_or_else(|| json(&found))),
+    );
+    assert_eq!((listing.body, listing.seen.len()), (Bytes::from(found.clone()), 2));
     // The role does not see `read`, but the layer knows that it is there twice.
     assert_eq!(judged(&trust, "read", &[]), (0, "pin.repeated"));
     // The call's own answer is still seen to: lists in it are cut down by both.
