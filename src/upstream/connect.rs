@@ -129,6 +129,8 @@ impl ServerEntry {
 
     fn over_stdio(&self, config: StdioConfig) -> StdioConfig {
         let config = config.with_name(&self.id).with_timeout(self.timeout).with_env_isolation(self.isolates_env());
+        // What it knows is not said by the entry.
+        let config = config.with_child_per_era(true);
         // What a child asks is answered by its upstream: no layer in front sees that it may not be told.
         let roots = self.roots.iter().filter(|_| ReachBack::new(self).roots());
         roots.fold(config, |config, root| config.with_root(&root.uri, root.name.as_deref()))

@@ -35,8 +35,11 @@
 //! 2. **One handshake.** The child is greeted as a client of ours, with 2025-11-25 unless [otherwise](StdioConfig::with_revision), and no capabilities but `roots`, if the
 //!    operator has given any. Each client's `initialize` is answered with what the child said, its
 //!    `notifications/initialized` and `ping` from here. No session ids are given out. What has no handshake, from
-//!    2026-07-28 on, is passed on as it is; to a child that refuses that once it has been greeted give no
-//!    [handshake](StdioConfig::with_handshake).
+//!    2026-07-28 on, is passed on as it is: to the same child, or to [one of its own](StdioConfig::with_child_per_era), which
+//!    is asked by `server/discover` what it knows. If that is no such revision, such requests are answered with -32022
+//!    and the revision that there is, by which clients that know both eras fall back, and the second child is ended. One
+//!    that ends at the question, or takes longer for it than half the time for an answer, is given up likewise, and asked
+//!    anew when the next such request comes after a pause; meanwhile nobody waits for it.
 //! 3. **What the child asks** is answered from here: `ping`, `roots/list` with the operator's roots, and all else with
 //!    -32601. No client is bothered. What clients say of their roots, and their answers, end here.
 //! 4. **News.** What the child says to nobody in particular goes to every stream that was opened by GET. One that does not

@@ -80,6 +80,8 @@ mod server_trust_roots;
 mod support;
 #[cfg(feature = "upstream")]
 mod upstream_connect;
+#[cfg(all(feature = "upstream", unix))]
+mod upstream_eras;
 #[cfg(feature = "upstream")]
 mod upstream_http;
 #[cfg(feature = "upstream")]

@@ -3,15 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::Request;
-use http_body_util::Full;
 use serde_json::{Value, json};
+use tokio::process::Command;
 use tokio::task::JoinSet;
 use tower::ServiceExt;
 use tower_toolgate::upstream::{StdioConfig, StdioUpstream};
 
-use super::upstream_support::{call, call_with_token, get, next_event, post, send, started};
+use super::upstream_support::{call, call_with_token, get, modern, next_event, post, send, started};
 
 /// A server of TypeScript's, unless there are none.
 fn node(server: &str) -> Option<StdioConfig> {
@@ -102,20 +100,6 @@ def add(a: int, b: int) -> int:
 server.run("stdio")
 "#;
 
-fn modern(method: &str, name: Option<&str>, mut params: Value) -> Request<Full<Bytes>> {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let mut request = post(&json!({"jsonrpc": "2.0", "id": "m", "method": method, "params": params}));
-    let headers = [("mcp-protocol-version", Some("2026-07-28")), ("mcp-method", Some(method)), ("mcp-name", name)];
-    for (name, value) in headers.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        request.headers_mut().insert(name, value.parse().unwrap());
-    }
-    request
-}
-
 #[tokio::test]
 async fn a_server_of_both_eras() {
     let Some(peers) = std::env::var_os("TOOLGATE_PEERS") else { return };
@@ -139,4 +123,99 @@ async fn a_server_of_both_eras() {
     let event = next_event(&mut response.into_body()).await.unwrap();
     eprintln!("{event}");
     assert_eq!(event["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], "m");
+}
+
+const OLD: &str = r#"
+from mcp.server.fastmcp import FastMCP
+server = FastMCP("old")
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+server.run("stdio")
+"#;
+
+/// Servers, a tool of theirs that adds `a` and `b`, and whether they know both eras.
+fn adding() -> Option<[(StdioConfig, &'static str, bool); 3]> {
+    let everything = node("everything")?.with_args(["stdio"]).with_child_per_era(true);
+    let peers = PathBuf::from(std::env::var_os("TOOLGATE_PEERS")?);
+    let python = |venv: &str, program: &str| {
+        let config = StdioConfig::new(peers.join(venv).join("bin/python")).with_args(["-c", program]);
+        config.with_name(venv).with_child_per_era(true)
+    };
+    Some([
+        (python("python-2", BOTH), "add", true),
+        (python("python-1", OLD), "add", false),
+        (everything, "get-sum", false),
+    ])
+}
+
+#[tokio::test]
+async fn clients_of_both_eras_at_one_service() {
+    let Some(rows) = adding() else { return };
+    for (config, tool, knows_both) in rows {
+        let upstream = started(config).await;
+        let sum = json!({"name": tool, "arguments": {"a": 1, "b": 2}});
+        let found = send(&upstream, modern("server/discover", None, json!({}))).await;
+        eprintln!("{}", found.text);
+        let answer = send(&upstream, modern("tools/call", Some(tool), sum.clone())).await.json();
+        if knows_both {
+            assert!(found.json()["result"]["supportedVersions"].is_array());
+            assert_eq!(answer["result"]["structuredContent"]["result"], 3, "{answer}");
+        } else {
+            for answer in [&found.json(), &answer] {
+                assert_eq!(answer["error"]["code"], -32022, "{answer}");
+                assert_eq!(answer["error"]["data"], json!({"supported": ["2025-11-25"], "requested": "2026-07-28"}));
+            }
+        }
+        // Then a client greets.
+        let hello =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+        assert_eq!(result(&upstream, "initialize", hello).await["protocolVersion"], "2025-11-25");
+        let answer = result(&upstream, "tools/call", sum).await;
+        assert!(answer["content"].to_string().contains('3'), "{answer}");
+    }
+}
+
+const CLIENT_PY: &str = r#"
+import sys, anyio
+from mcp import Client
+async def main():
+    async with Client(sys.argv[1]) as client:
+        result = await client.call_tool(sys.argv[2], {"a": 1, "b": 2})
+        print(client.protocol_version, result.content[0].text)
+anyio.run(main)
+"#;
+
+const CLIENT_MJS: &str = r#"
+const [, sdk, url, tool] = process.argv;
+const { Client, StreamableHTTPClientTransport } =
+  await import(`${sdk}/node_modules/@modelcontextprotocol/client/dist/index.mjs`);
+const client = new Client({ name: 'c', version: '1' }, { capabilities: {}, versionNegotiation: { mode: 'auto' } });
+await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+const result = await client.callTool({ name: tool, arguments: { a: 1, b: 2 } });
+console.log(client.getNegotiatedProtocolVersion(), result.content[0].text);
+await client.close();
+"#;
+
+#[tokio::test]
+async fn clients_that_know_both_eras_find_the_one_of_the_server() {
+    let Some(rows) = adding() else { return };
+    let peers = PathBuf::from(std::env::var_os("TOOLGATE_PEERS").unwrap());
+    for (config, tool, knows_both) in rows {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let router = axum::Router::new().fallback_service(started(config).await);
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let mut python = Command::new(peers.join("python-2/bin/python"));
+        python.args(["-c", CLIENT_PY, &url, tool]);
+        let mut node = Command::new("node");
+        node.args(["--input-type=module", "-e", CLIENT_MJS]).arg(peers.join("typescript-2")).args([&url, tool]);
+        let revision = if knows_both { "2026-07-28" } else { "2025-11-25" };
+        for mut client in [python, node] {
+            let output = client.kill_on_drop(true).output().await.unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            eprintln!("{tool}: {said}");
+            assert!(said.starts_with(revision) && said.contains('3'), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
 }

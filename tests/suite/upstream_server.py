@@ -11,6 +11,7 @@ LOCK = threading.Lock()
 SEEN = []
 CANCELLED = []
 ASKED = {}
+ERA = []
 
 
 def write(text):
@@ -123,10 +124,30 @@ def listen(id):
     send(id=id, result={"_meta": own})
 
 
+def is_modern(message):
+    meta = message.get("params", {}).get("_meta", {})
+    return "io.modelcontextprotocol/protocolVersion" in meta
+
+
+def serves(message):
+    """Whether it is of the era in which this server was spoken to first."""
+    if "both" in sys.argv and "method" in message and not ERA:
+        ERA.append(is_modern(message))
+    return "both" not in sys.argv or "id" not in message or "method" not in message or ERA[0] == is_modern(message)
+
+
 def hear(message):
     method, id = message.get("method"), message.get("id")
     SEEN.append(method)
-    if method is None:
+    if is_modern(message) and "exits" in sys.argv:
+        os._exit(3)
+    if is_modern(message) and "hangs" in sys.argv:
+        return
+    if not serves(message):
+        send(id=id, error={"code": -32600, "message": "of another era"})
+    elif method == "server/discover" and "both" in sys.argv:
+        send(id=id, result={"supportedVersions": ["2026-07-28"], "capabilities": {}})
+    elif method is None:
         waiting = ASKED.pop(id)
         text(waiting, {key: message[key] for key in ("result", "error") if key in message})
     elif method == "initialize" and "modern" not in sys.argv:

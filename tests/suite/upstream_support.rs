@@ -110,3 +110,20 @@ pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut is_so: 
     }
     panic!("never: {what}");
 }
+
+/// A request of 2026-07-28.
+pub(crate) fn modern(method: &str, name: Option<&str>, mut params: Value) -> Request<Full<Bytes>> {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params["_meta"] = params["_meta"].as_object().cloned().unwrap_or_default().into();
+    params["_meta"].as_object_mut().unwrap().extend(meta.as_object().unwrap().clone());
+    let mut request = post(&json!({"jsonrpc": "2.0", "id": "m", "method": method, "params": params}));
+    let headers = [("mcp-protocol-version", Some("2026-07-28")), ("mcp-method", Some(method)), ("mcp-name", name)];
+    for (name, value) in headers.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    request
+}

@@ -48,7 +48,7 @@ async fn a_child_that_dies_leaves_nobody_waiting_and_is_followed_by_another() {
 }
 
 /// A process that is gone, or waits only for its parent to hear of it.
-async fn assert_gone(pids: &Value) {
+pub(crate) async fn assert_gone(pids: &Value) {
     let pids: Vec<_> = pids.as_array().unwrap().iter().map(|pid| pid.as_u64().unwrap()).collect();
     eventually("the processes are gone", || async {
         pids.iter().all(|pid| {

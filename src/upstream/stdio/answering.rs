@@ -35,6 +35,11 @@ impl Caller {
         Self { id, client: Client::of(head, inspection.era()) }
     }
 
+    /// The id of what they have asked, as it is written.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     /// What they are told.
     pub(super) fn denial(&self, fault: UpstreamFault) -> Denial {
         let addressee = self.id.clone().map_or(Addressee::Unknown, Addressee::Id);

@@ -9,6 +9,16 @@ use std::time::Duration;
 use super::queue::Bounds;
 use crate::upstream::replies::Root;
 
+/// What is said to a child first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Greeting {
+    /// `server/discover`: it must know a revision without handshakes.
+    Discovery,
+    Handshake,
+    /// Nothing but what clients say.
+    Nothing,
+}
+
 /// The last revision with a handshake.
 const LAST_REVISION: &str = "2025-11-25";
 
@@ -18,6 +28,7 @@ const LAST_REVISION: &str = "2025-11-25";
 /// |---|---|
 /// | environment | isolated |
 /// | revision that the child is greeted with | 2025-11-25 |
+/// | children | one |
 /// | time to start and to be greeted | 60 s |
 /// | time for an answer | 30 s |
 /// | longest message, in either direction | 4 MiB |
@@ -56,7 +67,8 @@ pub struct StdioConfig {
     events: Bounds,
     pub(super) max_streams: usize,
     pub(super) pauses: (Duration, Duration),
-    pub(super) greets: bool,
+    pub(super) greeting: Greeting,
+    pub(super) child_per_era: bool,
     pub(super) revision: Box<str>,
     pub(super) roots: Vec<Root>,
 }
@@ -81,7 +93,8 @@ impl StdioConfig {
             events: Bounds { messages: 256, bytes: 4 << 20 },
             max_streams: 256,
             pauses: (Duration::from_millis(100), Duration::from_secs(30)),
-            greets: true,
+            greeting: Greeting::Handshake,
+            child_per_era: false,
             revision: LAST_REVISION.into(),
             roots: Vec::new(),
         }
@@ -208,8 +221,25 @@ impl StdioConfig {
     /// child that knows both eras may serve only the one in which it was spoken to first.
     #[must_use]
     pub fn with_handshake(mut self, greets: bool) -> Self {
-        self.greets = greets;
+        self.greeting = if greets { Greeting::Handshake } else { Greeting::Nothing };
         self
+    }
+
+    /// Whether clients of 2026-07-28 and later have a child of their own, which is not greeted: a child that knows both eras
+    /// may serve only the one in which it was spoken to first. By default there is one child, for all of them; a server
+    /// that [is declared](crate::server::ServerEntry::connect) has two. The second is started when the first such request
+    /// comes, asked what it [knows](crate::upstream#a-child-process), and kept like the other one. Without a
+    /// [handshake](Self::with_handshake) there is one child, whatever this says.
+    #[must_use]
+    pub fn with_child_per_era(mut self, own: bool) -> Self {
+        self.child_per_era = own;
+        self
+    }
+
+    /// For the child of clients that make no handshake, if they have one of their own.
+    pub(super) fn of_modern(&self) -> Option<Self> {
+        let own = self.child_per_era && self.greeting == Greeting::Handshake;
+        own.then(|| Self { greeting: Greeting::Discovery, ..self.clone() })
     }
 
     /// Adds a root that the child is told of when it asks.

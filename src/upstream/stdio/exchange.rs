@@ -21,6 +21,7 @@ use crate::http::{BodyLimits, Collect, Collected, Lost, accepts_events};
 use crate::message::{self, Era, IdSalvage, Inspection, Mcp, Message, MessageKind, Mirror, ReadError, Revision};
 use crate::upstream::UpstreamBody;
 use crate::upstream::envelope::text_at;
+use crate::upstream::replies::reply;
 
 type Reply = Response<UpstreamBody>;
 
@@ -65,14 +66,29 @@ impl Shared {
         let inspection = read(&head, &collected)?;
         let (caller, plan) = (Caller::of(&head, &inspection), Plan::of(&head, &inspection)?);
         // While the answer is waited for nothing is kept of the request, nor of what a gate has set aside for it.
+        let (child, revision) = (self.child(&inspection), revision(&inspection));
         drop((collected, inspection, head));
-        self.act(plan, &caller, deadline).await.map_err(|fault| {
-            tracing::warn!(server.name = %self.config.name, upstream.fault = fault.reason(), "no answer");
-            caller.denial(fault)
+        child.act(plan, &caller, deadline).await.or_else(|not_up| match not_up {
+            NotUp::OtherEra => Ok(caller.id().map_or_else(
+                || empty(StatusCode::ACCEPTED),
+                |id| json(unsupported(id, &child.config.revision, revision.as_deref())),
+            )),
+            NotUp::Fault(fault) => {
+                tracing::warn!(server.name = %self.config.name, upstream.fault = fault.reason(), "no answer");
+                Err(caller.denial(fault))
+            }
         })
     }
 
-    async fn act(&self, plan: Plan, caller: &Caller, deadline: Instant) -> Result<Reply, UpstreamFault> {
+    /// The child that a request is for.
+    fn child(&self, inspection: &Inspection) -> &Self {
+        match (&self.modern, inspection.era()) {
+            (Some(modern), Era::Modern) => modern,
+            (Some(_), Era::Legacy) | (None, Era::Legacy | Era::Modern) => self,
+        }
+    }
+
+    async fn act(&self, plan: Plan, caller: &Caller, deadline: Instant) -> Result<Reply, NotUp> {
         match plan {
             Plan::Accept => {}
             Plan::Cancel(cancellation) => self.cancel(&cancellation),
@@ -84,7 +100,7 @@ impl Shared {
                 let ticket = up.link.ask(&asked, self.config.events())?;
                 drop(asked);
                 let patience = Patience { deadline, more: self.config.timeout, endless };
-                return answer(Answering::new(ticket, permit, caller.clone(), patience)).await;
+                return Ok(answer(Answering::new(ticket, permit, caller.clone(), patience)).await?);
             }
         }
         Ok(empty(StatusCode::ACCEPTED))
@@ -101,22 +117,63 @@ impl Shared {
     }
 
     /// The child, and a place among those who may wait for it.
-    async fn admit(&self, deadline: Instant) -> Result<(Up, OwnedSemaphorePermit), UpstreamFault> {
+    async fn admit(&self, deadline: Instant) -> Result<(Up, OwnedSemaphorePermit), NotUp> {
         let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| UpstreamFault::Unavailable)?;
-        let up = timeout_at(deadline, self.up()).await.unwrap_or(Err(UpstreamFault::TimedOut))?;
+        let up = timeout_at(deadline, self.up()).await.unwrap_or(Err(UpstreamFault::TimedOut.into()))?;
         Ok((up, permit))
     }
 
     /// The child. While one is being started it is waited for; once that has failed nobody waits.
-    pub(super) async fn up(&self) -> Result<Up, UpstreamFault> {
+    pub(super) async fn up(&self) -> Result<Up, NotUp> {
+        self.wanted.notify_one();
         let mut state = self.state.subscribe();
         let settled = state.wait_for(|state| !matches!(state, State::Starting)).await;
         match &*settled.map_err(|_| UpstreamFault::Unavailable)? {
             State::Up(up) => Ok(up.clone()),
-            State::Down(fault) => Err(*fault),
-            State::Starting => Err(UpstreamFault::Unavailable),
+            State::Down(fault) => Err(NotUp::Fault(*fault)),
+            State::OtherEra | State::Doubtful => Err(NotUp::OtherEra),
+            State::Starting => Err(NotUp::Fault(UpstreamFault::Unavailable)),
         }
     }
+}
+
+/// Why there is no child for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotUp {
+    Fault(UpstreamFault),
+    /// It does not know the era of the request.
+    OtherEra,
+}
+
+impl NotUp {
+    /// The same for who has asked for nothing of one era.
+    pub(super) fn fault(self) -> UpstreamFault {
+        match self {
+            Self::Fault(fault) => fault,
+            Self::OtherEra => UpstreamFault::Unavailable,
+        }
+    }
+}
+
+impl From<UpstreamFault> for NotUp {
+    fn from(fault: UpstreamFault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// The revision that a request names, as it is written.
+fn revision(inspection: &Inspection) -> Option<Box<str>> {
+    let message = inspection.messages().next().filter(|_| inspection.era() == Era::Modern)?;
+    let value = message.meta().get("io.modelcontextprotocol/protocolVersion")?;
+    Some(text_at(inspection.bytes(), value.place()).into())
+}
+
+/// By what clients that know both eras learn that there is only the other one: `UnsupportedProtocolVersionError` of
+/// 2026-07-28.
+fn unsupported(id: &str, known: &str, requested: Option<&str>) -> Bytes {
+    let (known, requested) = (serde_json::json!([known]), requested.unwrap_or("null"));
+    let data = format!(r#"{{"supported":{known},"requested":{requested}}}"#);
+    reply(id, &format!(r#""error":{{"code":-32022,"message":"Unsupported protocol version","data":{data}}}"#))
 }
 
 /// What is to be done with a message, when the rest of its request is no longer there.

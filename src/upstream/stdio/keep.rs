@@ -1,18 +1,21 @@
 //! The life of a child, and of the next one.
 
 use std::fmt;
+use std::future::{Future, poll_fn};
 use std::hash::{BuildHasher, RandomState};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, timeout};
 
-use super::config::StdioConfig;
-use super::handshake::{Welcome, greet};
+use super::config::{Greeting, StdioConfig};
+use super::handshake::{NoWelcome, Welcome, greet};
 use super::hub::Hub;
 use super::lines::{Lines, NoLine};
 use super::link::Link;
@@ -33,10 +36,14 @@ const MAX_LOG_BYTES: usize = 1 << 10;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: StdioConfig,
-    pub(super) hub: Hub,
+    pub(super) hub: Arc<Hub>,
     pub(super) state: watch::Sender<State>,
     /// Of those who may wait at once.
     pub(super) places: Arc<Semaphore>,
+    /// Somebody needs a child that is started for them only.
+    pub(super) wanted: Notify,
+    /// The child of clients that make no handshake, if it is not this.
+    pub(super) modern: Option<Arc<Self>>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +51,10 @@ pub(super) enum State {
     Starting,
     Up(Up),
     Down(UpstreamFault),
+    /// It does not know the era of its clients, as far as can be told.
+    OtherEra,
+    /// The same, and it is asked again: nobody waits for that.
+    Doubtful,
 }
 
 /// A child that has been greeted.
@@ -57,6 +68,7 @@ pub(super) struct Up {
 enum End {
     Exited(String),
     NotGreeted(&'static str),
+    OtherEra,
     Mute,
     Deaf,
     Stopped,
@@ -67,6 +79,7 @@ impl fmt::Display for End {
         f.write_str(match self {
             Self::Exited(status) => status,
             Self::NotGreeted(why) => why,
+            Self::OtherEra => "it knows no revision without handshakes",
             Self::Mute => "its standard output is closed",
             Self::Deaf => "its standard input is closed",
             Self::Stopped => "nobody needs it any more",
@@ -77,14 +90,18 @@ impl fmt::Display for End {
 /// Keeps a child for as long as the service is there, which is until the sender of `stop` is dropped.
 pub(super) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<()>) {
     let (first, longest) = shared.config.pauses;
-    let mut pause = first;
+    let (mut pause, mut last, mut known) = (first, None, false);
     loop {
-        shared.state.send_replace(State::Starting);
-        let started = Instant::now();
-        if live(&shared, &stop).await {
+        if !shared.is_due(last, &mut stop).await {
             break;
         }
-        if started.elapsed() >= SETTLED {
+        shared.state.send_replace(if last == Some(Life::Doubtful) { State::Doubtful } else { State::Starting });
+        let started = Instant::now();
+        last = Some(live(&shared, &stop, &mut known).await);
+        if last == Some(Life::Stopped) {
+            break;
+        }
+        if started.elapsed() >= SETTLED && last == Some(Life::Over) {
             pause = first;
         }
         if timeout(jittered(pause), stop.changed()).await.is_ok() {
@@ -96,6 +113,61 @@ pub(super) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<()>) {
     shared.hub.close();
 }
 
+impl Shared {
+    fn new(config: StdioConfig, hub: Arc<Hub>, places: Arc<Semaphore>, modern: Option<Arc<Self>>) -> Arc<Self> {
+        let state = watch::Sender::new(State::Starting);
+        Arc::new(Self { config, hub, state, places, wanted: Notify::new(), modern })
+    }
+
+    /// What is shared of a child, and of the one beside it.
+    pub(super) fn of(config: StdioConfig) -> Arc<Self> {
+        let hub = Arc::new(Hub::new(config.events(), config.max_streams));
+        let places = Arc::new(Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS)));
+        let modern = config.of_modern().map(|own| Self::new(own, Arc::clone(&hub), Arc::clone(&places), None));
+        Self::new(config, hub, places, modern)
+    }
+
+    /// Waits until a life is to begin, after such a one; `false` once nobody needs it any more.
+    async fn is_due(&self, last: Option<Life>, stop: &mut watch::Receiver<()>) -> bool {
+        let lazy = self.config.greeting == Greeting::Discovery;
+        match last {
+            None | Some(Life::Doubtful) if lazy => self.is_wanted(stop).await,
+            Some(Life::OtherEra) => stop.changed().await.is_ok(),
+            Some(Life::Stopped) => false,
+            None | Some(Life::Doubtful | Life::Over) => true,
+        }
+    }
+
+    async fn is_wanted(&self, stop: &mut watch::Receiver<()>) -> bool {
+        let (mut wanted, mut stopped) = (pin!(self.wanted.notified()), pin!(stop.changed()));
+        poll_fn(|cx| {
+            // Nothing is ever sent: it is the end of the sender.
+            if stopped.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(false);
+            }
+            wanted.as_mut().poll(cx).map(|()| true)
+        })
+        .await
+    }
+
+    /// What follows from the end of a child, which may tell what it does not know.
+    fn ended(&self, end: &End, known: &mut bool) -> Life {
+        *known |= matches!(*self.state.borrow(), State::Up(_));
+        let doubtful = !*known && self.config.greeting == Greeting::Discovery;
+        let life = match end {
+            End::Stopped => Life::Stopped,
+            End::OtherEra if !*known => Life::OtherEra,
+            End::Exited(_) | End::NotGreeted(_) | End::Mute | End::Deaf if doubtful => Life::Doubtful,
+            End::Exited(_) | End::NotGreeted(_) | End::Mute | End::Deaf | End::OtherEra => Life::Over,
+        };
+        self.state.send_replace(match life {
+            Life::Doubtful | Life::OtherEra => State::OtherEra,
+            Life::Over | Life::Stopped => State::Down(UpstreamFault::Unavailable),
+        });
+        life
+    }
+}
+
 /// Between half and all of a pause: gateways that were started together do not restart their children together.
 fn jittered(pause: Duration) -> Duration {
     // The state is seeded by the system's randomness.
@@ -103,15 +175,26 @@ fn jittered(pause: Duration) -> Duration {
     pause / 2 + pause.mul_f64(random as f64 / f64::from(u32::MAX)) / 2
 }
 
-/// One life; whether it was ended from here.
-async fn live(shared: &Arc<Shared>, stop: &watch::Receiver<()>) -> bool {
+/// How a life was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Life {
+    /// It ended without a word to somebody of another era than the child may know.
+    Doubtful,
+    OtherEra,
+    Over,
+    /// From here.
+    Stopped,
+}
+
+/// One life; `known` once a child has been greeted.
+async fn live(shared: &Arc<Shared>, stop: &watch::Receiver<()>, known: &mut bool) -> Life {
     let name = &shared.config.name;
     let pipes = match Pipes::open(&shared.config) {
         Ok(pipes) => pipes,
         Err(error) => {
             tracing::warn!(server.name = %name, %error, "a server could not be started");
             shared.state.send_replace(State::Down(UpstreamFault::Unreachable));
-            return false;
+            return Life::Over;
         }
     };
     let (group, (lines, waiting)) = (pipes.group(), queue(shared.config.queue()));
@@ -120,9 +203,9 @@ async fn live(shared: &Arc<Shared>, stop: &watch::Receiver<()>) -> bool {
     tasks.all.spawn(stopped(stop.clone()));
     let end = tasks.next().await.unwrap_or(End::Stopped);
     tracing::info!(server.name = %name, %end, "a server has come to its end");
-    shared.state.send_replace(State::Down(UpstreamFault::Unavailable));
+    let life = shared.ended(&end, known);
     bury(&link, group, tasks, &end).await;
-    matches!(end, End::Stopped)
+    life
 }
 
 /// Ends what is left of a life. Nobody waits any more when this is done, and nobody of the group is there.
@@ -134,7 +217,7 @@ async fn bury(link: &Link, mut group: Group, mut tasks: Tasks, end: &End) {
             tasks.writer.abort();
             tasks.until(GRACE, exited).await;
         }
-        End::Mute | End::NotGreeted(_) => {}
+        End::Mute | End::NotGreeted(_) | End::OtherEra => {}
     }
     link.close(UpstreamFault::Unavailable);
     group.kill();
@@ -199,7 +282,7 @@ async fn welcome(shared: Arc<Shared>, link: Arc<Link>) -> End {
     match greet(&link, &shared.config).await {
         Ok(welcome) => {
             shared.state.send_if_modified(|state| {
-                let starting = matches!(state, State::Starting);
+                let starting = matches!(state, State::Starting | State::Doubtful);
                 if starting {
                     *state = State::Up(Up { link, welcome: Arc::new(welcome) });
                 }
@@ -207,7 +290,8 @@ async fn welcome(shared: Arc<Shared>, link: Arc<Link>) -> End {
             });
             std::future::pending().await
         }
-        Err(why) => End::NotGreeted(why),
+        Err(NoWelcome::OtherEra) => End::OtherEra,
+        Err(NoWelcome::Silent(why)) => End::NotGreeted(why),
     }
 }
 

@@ -23,20 +23,21 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tower_service::Service;
 
 pub(super) use self::answering::Answering;
 pub use self::config::StdioConfig;
-use self::hub::Hub;
-use self::keep::{Shared, State, keep};
+use self::exchange::NotUp;
+use self::keep::{Shared, keep};
 pub(super) use self::queue::Receiver;
 use super::{UpstreamBody, UpstreamFuture};
 use crate::answer::UpstreamFault;
 
 /// An MCP server that runs as a child process.
 ///
-/// Its clones share one child, which is started when the service is made, greeted once, and started anew when it ends.
+/// Its clones share one child, or [one of each era](StdioConfig::with_child_per_era), which is started when the service is
+/// made, greeted once, and started anew when it ends.
 /// It is killed, with all that it has started, when the last clone is dropped. See the [module](super) for what is
 /// passed on to it, and what is not.
 ///
@@ -79,11 +80,11 @@ impl StdioUpstream {
     /// There is no tokio runtime. A child that does not start is told to whoever asks for something.
     pub fn start(config: StdioConfig) -> Result<Self, NoRuntime> {
         let runtime = Handle::try_current().map_err(|_| NoRuntime)?;
-        let hub = Hub::new(config.events(), config.max_streams);
-        let places = Arc::new(Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS)));
-        let shared = Arc::new(Shared { config, hub, state: watch::Sender::new(State::Starting), places });
+        let shared = Shared::of(config);
         let (stop, stopped) = watch::channel(());
-        runtime.spawn(keep(Arc::clone(&shared), stopped));
+        for child in shared.modern.iter().chain([&shared]) {
+            runtime.spawn(keep(Arc::clone(child), stopped.clone()));
+        }
         Ok(Self(Arc::new(Running { shared, _stop: stop })))
     }
 
@@ -93,7 +94,7 @@ impl StdioUpstream {
     ///
     /// It could not be started, or has ended; it will be tried again.
     pub async fn started(&self) -> Result<(), UpstreamFault> {
-        self.0.shared.up().await.map(drop)
+        self.0.shared.up().await.map(drop).map_err(NotUp::fault)
     }
 }
 
