@@ -140,9 +140,10 @@ impl Replier {
             let this = self.clone();
             let timer = self.runtime.spawn(async move {
                 sleep(time).await;
+                // It keeps its place until then, so that there are never more of these than may wait.
+                let permit = Arc::clone(this.permits()).acquire_owned().await;
                 if this.upstream.elicitations.expire(number) {
                     tracing::info!(server.name = %this.upstream.config.name, "a user has not answered in time");
-                    let permit = Arc::clone(&this.upstream.answers).acquire_owned().await;
                     this.post(declined, permit.ok()).await;
                 }
             });

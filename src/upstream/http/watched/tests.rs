@@ -2,12 +2,13 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 
 use super::super::{HttpConfig, HttpUpstream};
 use super::*;
-use crate::server::ReachBack;
+use crate::server::{McpTransport, ReachBack, ServerEntry};
 
 /// Frames in their order.
 struct Script(VecDeque<Frame<Bytes>>);
@@ -123,6 +124,27 @@ async fn an_event_that_is_too_long_ends_the_stream() {
     let broken = read(64, [frame(&stream)]).await;
     assert_eq!((broken.text().as_str(), broken.broken), ("data: a\n\n", true));
     assert!(!read(200, [frame(&stream)]).await.broken);
+}
+
+#[tokio::test]
+async fn an_answer_is_in_time_until_another_is_sent() {
+    let entry = ServerEntry::new("a", McpTransport::http("http://127.0.0.1:1/").unwrap(), Duration::from_secs(1));
+    let entry = entry.with_elicitation_enabled(true).with_elicitation_timeout_secs(1);
+    let config = HttpConfig::new("http://127.0.0.1:1/").unwrap().with_reach(ReachBack::new(&entry));
+    let HttpUpstream(upstream) = HttpUpstream::new(config).unwrap();
+    let replier = Replier::of(&upstream, &HeaderMap::new()).unwrap();
+    let all = u32::try_from(upstream.answers.available_permits()).unwrap();
+    let taken = Arc::clone(&upstream.answers).acquire_many_owned(all).await.unwrap();
+    for id in ["1", "2"] {
+        let asks = ASKS.replace("roots/list", "elicitation/create").replace('1', id);
+        let sieved = replier.sieve(&Bytes::from(asks));
+        assert!(sieved.answers.is_empty() && matches!(sieved.left, Left::All));
+    }
+    tokio::time::sleep(Duration::from_millis(1300)).await;
+    assert!(!upstream.elicitations.is_late(None, "1"), "there was no room for another answer");
+    drop(taken);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(upstream.elicitations.is_late(None, "2"));
 }
 
 #[tokio::test]
