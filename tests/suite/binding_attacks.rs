@@ -374,10 +374,9 @@ fn raw_ids_behind_the_layer() {
     }
 }
 
-/// F9: time of many ids.
+/// F9: many ids.
 #[test]
 fn many_tasks_of_ones_own() {
-    let mut last = 0.0;
     for count in [2000_usize, 8000] {
         let own: Vec<_> = (0..count).map(|at| format!("{at:08}")).collect();
         let bound: Vec<_> = own.iter().map(|own| format!("\"{}\"", binder("ana").bind_task(own).unwrap())).collect();
@@ -391,15 +390,8 @@ fn many_tasks_of_ones_own() {
             "data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{{\"notifications\":{{\"taskIds\":[{}]}}}}}}\n\n",
             ids.join(",")
         );
-        let start = std::time::Instant::now();
         let exchange = send(&layer(), ask("ana", body), events(&answer));
-        let took = start.elapsed().as_secs_f64();
         assert!(!exchange.text().contains("\"00000001\""));
-        println!("{count}: {took}");
-        if last > 0.0 {
-            println!("ratio {}", took / last);
-        }
-        last = took;
     }
 }
 

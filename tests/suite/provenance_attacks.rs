@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
@@ -701,12 +700,6 @@ fn signed_tags_are_not_anothers() {
     assert!(verifies(replayed.text()) && !replayed.text().contains("internal"), "{}", replayed.text());
 }
 
-fn time(layer: &ProvenanceTagLayer, request: Request<Full<Bytes>>, message: &str) -> Duration {
-    let start = Instant::now();
-    send(layer, request, json(message));
-    start.elapsed()
-}
-
 /// What is allocated on the way, in bytes.
 fn allocated(layer: &ProvenanceTagLayer, message: &str) -> u64 {
     allocation_counter::measure(|| drop(send(layer, call("read"), json(message)))).bytes_total
@@ -717,14 +710,6 @@ fn allocated(layer: &ProvenanceTagLayer, message: &str) -> u64 {
 fn copies_linearly(layer: &ProvenanceTagLayer, message: impl Fn(usize) -> String, size: usize) {
     let (small, large) = (allocated(layer, &message(size)), allocated(layer, &message(4 * size)));
     assert!(large < small * 6, "{size}: {small} bytes allocated, four times as much: {large}");
-}
-
-/// That four times as much does not take much more than four times as long.
-#[track_caller]
-fn is_linear(layer: &ProvenanceTagLayer, message: impl Fn(usize) -> String, size: usize) {
-    let measure = |size| (0..3).map(|_| time(layer, call("read"), &message(size))).min().unwrap();
-    let (small, large) = (measure(size), measure(4 * size));
-    assert!(large < small * 9 + Duration::from_millis(20), "{size}: {small:?}, four times as much: {large:?}");
 }
 
 #[test]
@@ -754,8 +739,10 @@ fn signing_what_is_nested_takes_no_longer_than_its_length() {
     assert!(nested < flat * 4, "once: {flat} bytes allocated, nested: {nested}");
 }
 
+/// So much that what takes the square of its length would not come to an end.
 #[test]
-fn many_of_everything_take_no_longer_than_their_length() {
+fn many_of_everything_come_to_an_end() {
+    const SIZE: usize = 60_000;
     let layer = leaves().with_media(MediaPolicy::Notice);
     type Make = fn(usize) -> String;
     let rows: [(&str, Make); 6] = [
@@ -771,8 +758,8 @@ fn many_of_everything_take_no_longer_than_their_length() {
         ("messages", |size| format!("[{}]", vec![r#"{"method":"a","params":{}}"#; size].join(","))),
     ];
     for (name, make) in rows {
-        println!("{name}");
-        is_linear(&layer, make, 2000);
+        let exchange = send(&layer, call("read"), json(&make(SIZE)));
+        assert!(exchange.body.len() > SIZE, "{name}");
     }
 }
 

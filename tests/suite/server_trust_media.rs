@@ -7,7 +7,7 @@ use tower::Layer;
 use tower_toolgate::layer::server_trust::ServerTrustLayer;
 use tower_toolgate::message::PlainJsonRpc;
 use tower_toolgate::server::McpTrustLevel::{self, Sandboxed, Trusted, Untrusted};
-use tower_toolgate::server::ServerEntry;
+use tower_toolgate::server::{Root, ServerEntry};
 
 use super::server_trust::*;
 use super::support::*;
@@ -16,7 +16,7 @@ use super::support::*;
 /// trusted.
 fn server(level: McpTrustLevel, media: bool) -> ServerEntry {
     let entry = entry(level).with_tool_allowlist(["a"]).with_elicitation_enabled(true);
-    entry.with_media_passthrough(media)
+    entry.with_roots([Root::new("file:///srv")]).with_media_passthrough(media)
 }
 
 /// Entries, and whether media pass.
