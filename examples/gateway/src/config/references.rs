@@ -17,8 +17,9 @@ pub(super) fn check(places: &Places, tree: &DeTable<'_>) -> Vec<Problem> {
     let servers = items(tree, "mcp", "servers").unwrap_or_default();
     let mut problems = Vec::new();
     let mut add = |place: String, message: String| problems.push(places.problem(place, message));
-    duplicates(&keys, "key", &mut add);
-    duplicates(&servers, "id", &mut add);
+    duplicates(&keys, "key", str::to_owned, &mut add);
+    // Files and hosts may not tell them apart either.
+    duplicates(&servers, "id", str::to_ascii_lowercase, &mut add);
     if let Some(roles) = roles {
         roles_of_keys(&keys, &roles, &mut add);
         servers_of_roles(&roles, &servers, &mut add);
@@ -60,16 +61,16 @@ impl<'t> Item<'t> {
 }
 
 /// The message names the other place, because the value may be a secret.
-fn duplicates(items: &[Item<'_>], key: &str, add: &mut impl FnMut(String, String)) {
-    let mut seen: BTreeMap<&str, String> = BTreeMap::new();
+fn duplicates(items: &[Item<'_>], key: &str, known_by: fn(&str) -> String, add: &mut impl FnMut(String, String)) {
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
     for item in items {
         let Some(text) = item.text(key).filter(|text| !text.trim().is_empty()) else {
             continue;
         };
         let place = member(&item.place, key);
-        match seen.get(text) {
+        match seen.get(&known_by(text)) {
             Some(first) => add(place, format!("the same as `{first}`")),
-            None => drop(seen.insert(text, place)),
+            None => drop(seen.insert(known_by(text), place)),
         }
     }
 }

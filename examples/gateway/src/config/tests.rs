@@ -908,6 +908,14 @@ fn checks_what_parts_say_of_each_other() {
     );
     check(
         &[(
+            "ids in two cases",
+            "[policy]\n[[mcp.servers]]\nid = 'S'\ntransport.builtin = 'web'\n",
+            &["7:6 mcp.servers[1].id: the same as `mcp.servers[0].id`"],
+        )],
+        SERVERS,
+    );
+    check(
+        &[(
             "an id that is missing",
             "[policy]\nroles = [{ name = 'a', servers = ['x'] }]\n[[mcp.servers]]\ntransport.builtin = 'web'\n",
             &["3:1 mcp.servers[0].id: missing key `id`"],
