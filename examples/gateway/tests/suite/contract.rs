@@ -51,9 +51,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    fn start(arguments: &[&str]) -> Self {
+    fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = gateway();
-        command.args(arguments).args(["--listen", "127.0.0.1:0"]).env("RUST_LOG", "trace");
+        command
+            .envs(environment.iter().copied())
+            .args(arguments)
+            .args(["--listen", "127.0.0.1:0"])
+            .env("RUST_LOG", "trace");
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut first = String::new();
@@ -62,8 +66,13 @@ impl Running {
     }
 
     pub(crate) fn with(config: &str) -> Self {
+        Self::within(config, &[])
+    }
+
+    /// The same with more in its environment.
+    pub(crate) fn within(config: &str, environment: &[(&str, &str)]) -> Self {
         let path = file(config);
-        let running = Self::start(&["--config", path.to_str().unwrap()]);
+        let running = Self::start(&["--config", path.to_str().unwrap()], environment);
         std::fs::remove_file(path).unwrap();
         running
     }
@@ -101,6 +110,15 @@ impl Running {
     }
 }
 
+/// A test that fails leaves nobody behind.
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 fn ask(address: SocketAddr, request: &Request) -> crate::wire::Message {
     let mut connection = Connection::to(address);
     connection.send(request.bytes());
@@ -127,7 +145,7 @@ fn the_first_line_says_where_it_listens_and_logs_go_to_standard_error() {
 
 #[test]
 fn the_demo_permits_and_denies_what_its_tour_says() {
-    let running = Running::start(&[]);
+    let running = Running::start(&[], &[]);
     let address = running.address();
     let ask = |key: &str, server: &str, tool: &str, arguments: &str| {
         let body = call("1", tool).replace("{}", arguments);
