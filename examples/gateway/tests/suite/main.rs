@@ -8,12 +8,15 @@ mod content_trust;
 mod contract;
 mod denials;
 mod edge;
+mod entries;
 mod framing;
 mod headers;
 mod lists;
+mod offers;
 mod provenance;
 #[path = "../common/redis.rs"]
 mod redis;
+mod servers;
 mod store_down;
 mod streaming;
 mod support;

@@ -41,7 +41,9 @@ pub(crate) fn response(status: &str, media: &str, body: impl AsRef<[u8]>) -> Vec
 /// `a`, and `k-user-2` differs from the first only at its end.
 pub(crate) struct Setup {
     gateway: String,
+    allow: &'static str,
     servers: String,
+    sections: String,
 }
 
 const KEY: &str = "a key of at least thirty-two bytes, for tests";
@@ -55,7 +57,28 @@ pub(crate) fn session(id: &str) -> String {
 impl Setup {
     /// In front of a server with the id `a`.
     pub(crate) fn of(upstream: SocketAddr) -> Self {
-        Self { gateway: String::new(), servers: String::new() }.server("a", upstream, "20s")
+        Self { allow: r#"["echo", "run"]"#, ..Self::open() }.server("a", upstream, "20s")
+    }
+
+    /// In front of no server yet. The key `k-user` may call everything.
+    pub(crate) fn open() -> Self {
+        Self { gateway: String::new(), allow: r#"["*"]"#, servers: String::new(), sections: String::new() }
+    }
+
+    /// Adds a server of which the lines say all but how it is reached.
+    pub(crate) fn entry(mut self, id: &str, transport: &str, lines: &str) -> Self {
+        self.servers += &format!("[[mcp.servers]]\nid = \"{id}\"\ntransport = {transport}\n{lines}\n");
+        if !lines.contains("timeout") {
+            self.servers += "timeout = \"20s\"\n";
+        }
+        self
+    }
+
+    /// Adds a section.
+    pub(crate) fn section(mut self, lines: &str) -> Self {
+        self.sections += lines;
+        self.sections += "\n";
+        self
     }
 
     /// Adds lines to the section `gateway`.
@@ -86,12 +109,14 @@ impl Setup {
         let keys = [key("k-user", "ana", "user"), key("k-user-2", "bob", "user"), key("k-stranger", "eve", "stranger")];
         format!(
             "[gateway]\nbinding_key = \"{KEY}\"\n{}\n{}\n[policy]\n[[policy.roles]]\nname = \"user\"\nservers = [\"*\"]\n\
-             allow = [\"echo\", \"run\"]\n[[policy.roles.argument_allowlists]]\ntool = \"run\"\nargument = \"cmd\"\n\
+             allow = {}\n[[policy.roles.argument_allowlists]]\ntool = \"run\"\nargument = \"cmd\"\n\
              allowed = [\"ls\"]\n[[policy.roles]]\nname = \"stranger\"\nservers = [\"elsewhere\"]\nallow = [\"echo\"]\n\
-             {}\n[[mcp.servers]]\nid = \"elsewhere\"\ntransport = {{ builtin = \"files\" }}\n",
+             {}\n[[mcp.servers]]\nid = \"elsewhere\"\ntransport = {{ builtin = \"files\" }}\n{}",
             self.gateway,
             keys.concat(),
+            self.allow,
             self.servers,
+            self.sections,
         )
     }
 

@@ -116,6 +116,23 @@ impl Message {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self}"))
     }
 
+    /// The JSON-RPC messages in the body, be they events or one by itself.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        if !self.header("content-type").is_some_and(|media| media.starts_with("text/event-stream")) {
+            return vec![self.json()];
+        }
+        let text = self.text();
+        let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        events.map(|data| serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {self}"))).collect()
+    }
+
+    /// The JSON-RPC answer in the body, which is what comes last.
+    pub(crate) fn answer(&self) -> Value {
+        let last = self.messages().pop().unwrap_or_else(|| panic!("no answer: {self}"));
+        assert!(last.get("result").is_some() != last.get("error").is_some(), "{self}");
+        last
+    }
+
     /// The id of the JSON-RPC message in the body, as JSON.
     pub(crate) fn id(&self) -> String {
         self.json()["id"].to_string()
