@@ -13,10 +13,12 @@ mod framing;
 mod headers;
 mod lists;
 mod offers;
+mod processes;
 mod provenance;
 #[path = "../common/redis.rs"]
 mod redis;
 mod servers;
+mod stdio;
 mod store_down;
 mod streaming;
 mod support;
