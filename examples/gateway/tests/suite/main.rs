@@ -1,6 +1,7 @@
 //! The gateway from outside: real sockets, real servers behind it, clients that send whatever bytes they like.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice, clippy::unwrap_used)]
 
+mod approve;
 mod badinput;
 mod binding;
 mod borders;
@@ -13,6 +14,7 @@ mod framing;
 mod headers;
 mod lists;
 mod offers;
+mod pins;
 mod processes;
 mod provenance;
 #[path = "../common/redis.rs"]
