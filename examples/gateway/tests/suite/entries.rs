@@ -116,3 +116,10 @@ fn ids_that_are_none_or_there_twice_are_errors() {
         assert_wrong(&named_like(id), "mcp.servers[1].id");
     }
 }
+
+#[test]
+fn ids_that_differ_by_their_case_alone_are_errors() {
+    for id in ["Files", "FILES"] {
+        assert_wrong(&named_like(id), "mcp.servers[1].id");
+    }
+}
