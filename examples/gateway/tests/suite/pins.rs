@@ -259,3 +259,19 @@ fn what_the_entry_refuses_is_refused_although_it_is_approved() {
     let client = Client::streaming(gateway.address, "files");
     case.assert_exposed(&client, &["echo"], &[("read", "server.tool_not_listed")]);
 }
+
+#[test]
+fn a_tool_that_is_approved_can_be_called_before_anybody_has_listed() {
+    for case in cases() {
+        case.offer(&[ECHO, READ, SCHEMA]);
+        assert_eq!(case.approve("echo").0, 0);
+        let (_gateway, client) = case.start();
+        client.assert_served("echo", &case.name);
+        client.assert_refused("sum", "pin.new", &case.name);
+        // One that has changed since is not.
+        case.offer(&[&ECHO.replace("again", "twice"), READ, SCHEMA]);
+        let (_gateway, client) = case.start();
+        client.assert_refused("echo", "pin.changed", &case.name);
+        assert_eq!(case.server.called(), ["echo"], "{}", case.name);
+    }
+}
