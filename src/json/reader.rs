@@ -1,5 +1,8 @@
 //! The pull reader: the only place where the bytes of a text are looked at for their grammar.
 
+#[cfg(feature = "server-trust")]
+use std::borrow::Cow;
+
 use super::error::{Error, Fault};
 use super::keys::Keys;
 use super::number::number;
@@ -130,16 +133,25 @@ impl<'a, const TOLERANT: bool> Reader<'a, TOLERANT> {
     }
 
     /// Enters the object that comes next, as where it is skipped; its members are read with
-    /// [`Reader::key_unjudged`].
-    #[cfg(feature = "provenance")]
+    /// [`Reader::key_unjudged`] or [`Reader::name_unjudged`].
+    #[cfg(any(feature = "provenance", feature = "server-trust"))]
     pub(crate) fn open_unjudged(&mut self) -> Result<()> {
         self.open(b'{', 0)
     }
 
     /// The same as [`Reader::key`], of an object in which names may repeat.
-    #[cfg(any(feature = "provenance", feature = "server-trust"))]
+    #[cfg(feature = "provenance")]
     pub(crate) fn key_unjudged(&mut self) -> Result<Option<Text>> {
         self.next_key(false)
+    }
+
+    /// The next member's name, and where it is written, of an object in which names may repeat.
+    #[cfg(feature = "server-trust")]
+    pub(crate) fn name_unjudged(&mut self) -> Result<Option<(Cow<'a, str>, Text)>> {
+        let Some(key) = self.next_key(false)? else { return Ok(None) };
+        let name = key.decode(self.text.as_bytes());
+        let start = key.span().start().saturating_sub(1);
+        name.map(|name| Some((name, key))).map_err(|_| Error::new(Fault::LoneSurrogateInKey, start))
     }
 
     /// A reader of what comes next, for what has to be known ahead. It judges no names of what is open.

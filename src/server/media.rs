@@ -225,16 +225,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads each member of an object with its name and where it starts; of what is not nested, nothing.
+    /// Reads each member of an object with its name and where it starts; of what is not nested, nothing. Names may repeat:
+    /// every one counts.
     fn members(&mut self, each: &mut dyn FnMut(&mut Self, &str, usize) -> Result) -> Result {
         match self.reader.kind()? {
-            Kind::Object => self.reader.open_object()?,
+            Kind::Object => self.reader.open_unjudged()?,
             Kind::Array => return Err(Unremovable::NotAnObject),
             Kind::Bool | Kind::Null | Kind::Number | Kind::String => return self.skip(),
         }
-        while let Some(key) = self.reader.key()? {
-            // The reader refuses names with lone surrogates.
-            let name = key.decode(self.text).unwrap_or_default();
+        while let Some((name, key)) = self.reader.name_unjudged()? {
             each(self, &name, key.span().start().saturating_sub(1))?;
         }
         Ok(())

@@ -181,10 +181,8 @@ impl Read<'_> {
         if self.reader.kind()? != Kind::Object {
             return self.skip();
         }
-        self.reader.open_object()?;
-        while let Some(key) = self.reader.key_unjudged()? {
-            // The reader refuses names with lone surrogates.
-            let name = key.decode(self.text).unwrap_or_default();
+        self.reader.open_unjudged()?;
+        while let Some((name, _)) = self.reader.name_unjudged()? {
             each(self, &name)?;
         }
         Ok(())

@@ -1,10 +1,10 @@
 //! What is declared of servers, as clients see it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::offers::{Child, Client, Era, Offers, OverHttp, named};
 use crate::support::{Reply, Setup, Upstream, call, ok, response, result};
-use crate::wire::Request;
+use crate::wire::{Message, Request};
 
 /// What a server offers, what is declared of it, and what becomes of its tools.
 #[derive(Clone, Copy)]
@@ -233,8 +233,8 @@ fn a_server_over_http_asks_its_clients_for_no_more_than_it_may() {
         ("tool_allowlist = [\"a\"]".to_owned(), &[]),
         (format!("{asks}\ntool_allowlist = [\"a\"]"), &["elicitation"]),
         (format!("{roots}\ntool_allowlist = [\"a\"]"), &["roots"]),
-        (TRUSTED.to_owned(), &["roots", "sampling"]),
-        (format!("{TRUSTED}{asks}"), &["elicitation", "roots", "sampling"]),
+        (TRUSTED.to_owned(), &["sampling"]),
+        (format!("{TRUSTED}{asks}\n{roots}"), &["elicitation", "roots", "sampling"]),
     ] {
         let server = asking();
         let transport = format!("{{ http = {{ url = \"http://{}/\" }} }}", server.address);
@@ -244,12 +244,37 @@ fn a_server_over_http_asks_its_clients_for_no_more_than_it_may() {
         let (answer, asked) = messages.split_last().unwrap();
         assert_eq!(answer["result"]["content"], json!([]), "{lines}");
         let asked: Vec<_> = asked.iter().map(|asked| asked["method"].as_str().unwrap()).collect();
-        let permitted = |method: &&&str| may.iter().any(|may| method.starts_with(may));
+        // The roots are the operator's to tell.
+        let permitted = |method: &&&str| may.iter().any(|may| *may != "roots" && method.starts_with(may));
         assert_eq!(asked, ASKED.iter().filter(permitted).copied().collect::<Vec<_>>(), "{lines}");
         client.ask("initialize", json!({ "protocolVersion": "2025-11-25", "capabilities": able }));
-        let told = server.seen().pop().unwrap().json()["params"]["capabilities"].take();
+        let told = server.seen().iter().map(Message::json).find(|told| told["method"] == "initialize").unwrap();
+        let told = &told["params"]["capabilities"];
         let told: Vec<_> = told.as_object().unwrap().keys().filter(|able| *able != "experimental").cloned().collect();
         assert_eq!(told, may, "{lines}");
+        let is_answer = |message: &Value| message["method"].is_null();
+        let answers = wait_for(|| {
+            let answers = server.seen().iter().map(Message::json).filter(is_answer).collect::<Vec<_>>();
+            (answers.len() == ASKED.len() - asked.len()).then_some(answers)
+        });
+        for answer in answers {
+            let (id, tells) = (answer["id"].as_str().unwrap(), may.contains(&"roots"));
+            match id {
+                "elicitation/create" => assert_eq!(answer["result"], json!({ "action": "decline" }), "{lines}"),
+                "roots/list" if tells => assert_eq!(answer["result"]["roots"][0]["uri"], "file:///srv", "{lines}"),
+                _ => assert_eq!(answer["error"]["code"], -32601, "{lines} {answer}"),
+            }
+        }
+    }
+}
+
+/// What comes sooner or later.
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
 
