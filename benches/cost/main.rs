@@ -10,6 +10,7 @@ mod memory;
 mod provenance;
 mod request;
 mod response;
+mod server;
 mod service;
 mod trust;
 
@@ -18,13 +19,14 @@ use std::error::Error;
 /// Prints the tables whose names are among the arguments; all, if there are none.
 fn main() -> Result<(), Box<dyn Error>> {
     type Table = fn() -> Result<(), Box<dyn Error>>;
-    let tables: [(&str, Table); 6] = [
+    let tables: [(&str, Table); 7] = [
         ("request", request::table),
         ("response", response::table),
         ("memory", memory::table),
         ("decision", decision::table),
         ("trust", trust::table),
         ("provenance", provenance::table),
+        ("server", server::table),
     ];
     // Cargo adds `--bench`.
     let names: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

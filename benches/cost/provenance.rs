@@ -37,7 +37,7 @@ pub(crate) fn table() -> Result<(), Box<dyn Error>> {
 }
 
 /// A request of a call, in some revision.
-fn request(version: &'static str) -> Result<impl Fn() -> Request<Full<Bytes>>, Box<dyn Error>> {
+pub(crate) fn request(version: &'static str) -> Result<impl Fn() -> Request<Full<Bytes>>, Box<dyn Error>> {
     let mut head = head()?;
     head.headers_mut().insert("mcp-protocol-version", http::HeaderValue::from_static(version));
     let call = bodies::call(128);
@@ -45,7 +45,7 @@ fn request(version: &'static str) -> Result<impl Fn() -> Request<Full<Bytes>>, B
 }
 
 /// Writes what a service answers.
-fn answer<S, B>(mut service: S) -> impl FnMut(Request<Full<Bytes>>) -> usize
+pub(crate) fn answer<S, B>(mut service: S) -> impl FnMut(Request<Full<Bytes>>) -> usize
 where
     S: Service<Request<Full<Bytes>>, Response = Response<B>, Error = Infallible>,
     B: Body<Data = Bytes>,
@@ -57,7 +57,7 @@ where
     }
 }
 
-fn text(length: usize) -> Bytes {
+pub(crate) fn text(length: usize) -> Bytes {
     let result = |text: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":false}}}}"#
@@ -154,13 +154,13 @@ fn read(name: &str, body: &Bytes, frame: usize, tags: ProvenanceTagLayer) -> Res
     Ok(())
 }
 
-fn bodies_of(text: &str) -> Bytes {
+pub(crate) fn bodies_of(text: &str) -> Bytes {
     let content = json!([{"type": "text", "text": text}]);
     json!({"jsonrpc": "2.0", "id": 1, "result": {"content": content, "isError": false}}).to_string().into()
 }
 
 /// Texts of some length, by what they are.
-fn texts(length: usize) -> [(&'static str, String); 4] {
+pub(crate) fn texts(length: usize) -> [(&'static str, String); 4] {
     let repeated = |unit: &str| unit.repeat(length / unit.len());
     [
         (
