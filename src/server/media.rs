@@ -53,10 +53,21 @@ struct Walk<'a> {
 }
 
 /// What may be, or hold, content: in a message, in what it brings or asks for, in a task, in a message of a prompt.
-const CARRIED: &[&str] =
-    &["content", "contents", "error", "inputRequests", "messages", "params", "result", "task", "tasks"];
-const OF_BLOCKS: &[&str] = &["_meta", "content", "resource", "source", "type"];
+const CARRIED: &[&str] = &[
+    "content",
+    "contents",
+    "error",
+    "inputRequests",
+    "messages",
+    "params",
+    "result",
+    "structuredContent",
+    "task",
+    "tasks",
+];
+const OF_BLOCKS: &[&str] = &["_meta", "content", "resource", "source", "structuredContent", "type"];
 const OF_MEDIA: &[&str] = &["blob", "data", "mimeType"];
+const OF_STRUCTURES: &[&str] = &["blob", "data", "mediaType", "media_type", "mimeType", "type"];
 
 /// The one of some names that some reader takes a name for.
 fn known<'a>(name: &str, names: &[&'a str]) -> &'a str {
@@ -100,8 +111,39 @@ impl Walk<'_> {
             "inputRequests" => this.requests(),
             "messages" | "tasks" => this.each(&mut Self::carrier),
             "params" | "result" | "task" => this.carrier(),
+            "structuredContent" => this.structure(),
             _ => this.skip(),
         })
+    }
+
+    /// Reads what has a form of the tool's own, in which blocks may stand once more. Their bytes go, and the form stays.
+    fn structure(&mut self) -> Result {
+        match self.reader.kind()? {
+            Kind::Array => self.each(&mut Self::structure),
+            Kind::Object => self.object(),
+            Kind::Bool | Kind::Null | Kind::Number | Kind::String => self.skip(),
+        }
+    }
+
+    fn object(&mut self) -> Result {
+        let (mut is_medium, mut bytes) = (false, Vec::new());
+        self.members(&mut |this, name, _| {
+            match (known(name, OF_STRUCTURES), this.reader.kind()?) {
+                ("blob" | "data", Kind::String) => bytes.push(this.reader.value()?.raw_span()),
+                ("mediaType" | "media_type" | "mimeType", Kind::String) => {
+                    is_medium = true;
+                    this.skip()?;
+                }
+                ("type", Kind::String) => is_medium |= Label::of(this.reader.value()?, this.text) > Label::File,
+                _ => this.structure()?,
+            }
+            Ok(())
+        })?;
+        for place in bytes.into_iter().filter(|_| is_medium) {
+            self.count()?;
+            self.edits.replace(place.start()..place.end(), Bytes::from_static(b"\"\""));
+        }
+        Ok(())
     }
 
     fn error(&mut self) -> Result {
@@ -145,6 +187,7 @@ impl Walk<'_> {
                 block.meta = Some(meta).filter(|meta| name == "_meta" && meta.kind == Kind::Object).or(block.meta);
             }
             "content" => self.each(&mut Self::block)?,
+            "structuredContent" => self.structure()?,
             // The latter is that of models' own interfaces, to which blocks are handed on.
             "resource" | "source" => self.members(&mut |this, name, _| this.part_of_medium(name, &mut block.medium))?,
             "type" => {

@@ -53,7 +53,7 @@ fn messages() -> Vec<(String, String)> {
 
 const TEXTS: [&str; 3] = [
     r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"an image,\n\"data\" \u00e4"}],"x":1e400}}"#,
-    r#"{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"type":"image","data":"QUJD"},"content":[]}}"#,
+    r#"{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"type":"file","data":"QUJD"},"content":[]}}"#,
     r#" {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"image","level":"info"}}"#,
 ];
 
@@ -135,7 +135,6 @@ fn what_cannot_be_read_is_never_passed() {
     for body in [
         r#"{"jsonrpc":"2.0","id":1,"result":[{"type":"image"}]}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[["image","QUJD"]]}}"#,
-        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image","type":"text"}]}}"#,
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image"}]}"#,
     ] {
         let layer = layer(&server(Trusted, false));

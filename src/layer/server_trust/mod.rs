@@ -49,9 +49,10 @@
 //!    `image` or `audio` becomes `{"type":"text","text":"[image: image/png, 1234 bytes]"}`, with its `_meta`; so does,
 //!    as a `file`, an embedded resource with a `blob`, and a block of any type but `text` that has a `blob` or a string
 //!    for `data`, which may also stand in its `source`. Of what `resources/read` brings, the `blob` goes and a `text`
-//!    comes, unless there is one. That holds for results, those of tasks, messages of prompts and of sampling, blocks
-//!    within blocks, and `content` in the `data` of errors. The length is that of the decoded bytes, the media type the
-//!    server's word if it is a short one. All other bytes stay as they are.
+//!    comes, unless there is one. In `structuredContent`, whose form is the tool's, a `data` or `blob` beside a media type,
+//!    or in an object of the type `image` or `audio`, becomes an empty text. That holds for results, those of tasks,
+//!    messages of prompts and of sampling, blocks within blocks, and `content` in the `data` of errors. The length is
+//!    that of the decoded bytes, the media type the server's word if it is a short one. All other bytes stay as they are.
 //! 5. Unless the server may ask for everything, all answers under MCP are read for that; unless media pass, those are
 //!    read that may have some. What cannot be read exactly, or has more than 65,536 media, is not handed on, and requests
 //!    ask for the coding `identity`.
@@ -123,9 +124,9 @@
 //! 6. What a server says in texts: that the model should ask the user, or read a URL.
 //! 7. How long a user takes to answer, and what they answer. Modes of elicitation are not told apart.
 //! 8. A server that does not keep to the roots that it is told.
-//! 9. Media in other places than those of point 4: `data:` URIs and base64 in texts, `structuredContent`, arguments of
-//!    tools, `_meta`, icons, what is logged. Links to media: a client may follow them. Content at places that no revision
-//!    knows.
+//! 9. Media in other places than those of point 4: `data:` URIs and base64 in texts, a `structuredContent` in which
+//!    nothing says what a text is, arguments of tools, `_meta`, icons, what is logged. Links to media: a client may
+//!    follow them. Content at places that no revision knows.
 //! 10. A plain JSON-RPC API: calls are judged by their method, and responses are not read.
 //! 11. Upgrades that are [allowed by name](ServerTrustLayer::with_insecure_upgrade): what is said after the switch is not
 //!     read. On the stream of a GET, what is neither JSON nor events where the client asked for neither.

@@ -56,7 +56,7 @@ const OTHERS: &[&str] = &[
     r#"{"type":"resource","resource":{"uri":"a:b","mimeType":"image/png","text":"x","blob":null}}"#,
     r#"{"type":"resource_link","uri":"a:b","name":"data","mimeType":"image/png","icons":[{"src":"data:image/png,x"}]}"#,
     r#"{"type":"tool_use","id":"data","name":"image","input":{"type":"image","data":"QUJD"}}"#,
-    r#"{"type":"tool_result","toolUseId":"1","structuredContent":{"type":"image","data":"QUJD"}}"#,
+    r#"{"type":"tool_result","toolUseId":"1","structuredContent":{"type":"image","data":{}}}"#,
     r#"{"type":"json","data":{"data":"QUJD"}}"#,
     r#"{"type":"imag","data":null}"#,
     r#""data""#,
@@ -157,10 +157,46 @@ fn resources_keep_all_but_their_blobs() {
     }
 }
 
+/// Their form is the tool's: clients hold it to a schema.
+#[test]
+fn structures_keep_their_form_and_lose_their_bytes() {
+    let places = [
+        r#"{"id":1,"result":{"structuredContent":@,"content":[]}}"#,
+        r#"{"id":1,"result":{"structuredContent":{"content":[ @ ],"data":"x"}}}"#,
+        r#"{"id":1,"result":{"structuredContent":[[@],{"a":{"b":@}}]}}"#,
+        r#"{"id":1,"result":{"content":[{"type":"tool_result","toolUseId":"1","structuredContent":@}]}}"#,
+        r#"{"method":"notifications/tasks","params":{"result":{"structuredContent":@}}}"#,
+    ];
+    for (medium, left) in [
+        (
+            r#"{"type":"image","data":"QUJD","mimeType":"image/png"}"#,
+            r#"{"type":"image","data":"","mimeType":"image/png"}"#,
+        ),
+        (r#"{ "data" : "QUJD" , "type" : "audio" }"#, r#"{ "data" : "" , "type" : "audio" }"#),
+        (r#"{"type":"blob","data":"QUJD","mimeType":"a/b"}"#, r#"{"type":"blob","data":"","mimeType":"a/b"}"#),
+        (r#"{"uri":"a:b","mimeType":"a/b","blob":"QUJD"}"#, r#"{"uri":"a:b","mimeType":"a/b","blob":""}"#),
+        (
+            r#"{"source":{"type":"base64","media_type":"a/b","data":"QUJD"}}"#,
+            r#"{"source":{"type":"base64","media_type":"a/b","data":""}}"#,
+        ),
+        (r#"{"Type":"IMAGE","d\u0061ta":"QUJD","data":"QUI="}"#, r#"{"Type":"IMAGE","d\u0061ta":"","data":""}"#),
+        (
+            r#"{"data":"QUJD","x":{"type":"image","data":"QUJD"},"type":"image"}"#,
+            r#"{"data":"","x":{"type":"image","data":""},"type":"image"}"#,
+        ),
+    ] {
+        for place in places {
+            assert_eq!(changed(&place.replace('@', medium)), place.replace('@', left), "{place}");
+        }
+    }
+}
+
 #[test]
 fn documents_stay() {
     for text in [
-        r#"{"id":1,"result":{"structuredContent":{"content":[{"type":"image","data":"QUJD"}]},"content":[]}}"#,
+        r#"{"id":1,"result":{"structuredContent":{"data":"QUJD","blob":"QUJD","type":"file","x":[["image"]]},"content":[]}}"#,
+        r#"{"id":1,"result":{"structuredContent":{"mimeType":"image/png","data":null,"blob":{"type":"image"}}}}"#,
+        r#"{"id":1,"result":{"structuredContent":["data",{"data":"QUJD","x":{"mimeType":"image/png"}}]}}"#,
         r#"{"id":1,"result":{"_meta":{"content":[{"type":"image","data":"QUJD"}]}}}"#,
         r#"{"id":1,"result":{"tools":[{"name":"image","inputSchema":{"properties":{"data":{"enum":["image"]}}}}]}}"#,
         r#"{"id":1,"result":{"resources":[{"uri":"a:b","icons":[{"src":"data:image/png;base64,QUJD"}]}]}}"#,
