@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A session with a server, where it has sessions.
 pub(crate) struct Session {
@@ -48,15 +48,20 @@ impl Session {
         let mut pages: Vec<Answer> = Vec::new();
         let mut cursor = None;
         loop {
-            let params = cursor.map_or_else(|| "{}".to_owned(), |cursor: Value| format!(r#"{{"cursor":{cursor}}}"#));
-            let page = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-            let (headers, body) = self.send(page).await;
-            pages.push(answer(&headers, &body));
+            let params = cursor.map_or_else(|| json!({}), |cursor: Value| json!({"cursor": cursor}));
+            pages.push(self.ask(method, &params).await);
             cursor = pages.last().and_then(|page| page.result.get("nextCursor").cloned());
             if cursor.is_none() {
                 return pages;
             }
         }
+    }
+
+    /// One request and its answer, which is no error.
+    pub(crate) async fn ask(&self, method: &str, params: &Value) -> Answer {
+        let (headers, body) =
+            self.send(format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)).await;
+        answer(&headers, &body)
     }
 
     async fn send(&self, body: String) -> (HeaderMap, String) {

@@ -106,7 +106,15 @@ impl Drop for Server {
     }
 }
 
-fn script(name: &str) -> PathBuf {
+/// The example is built beside the tests by `cargo test`.
+pub(crate) fn example() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let path = tests.parent().and_then(Path::parent).unwrap().join("examples").join("gateway");
+    assert!(path.exists(), "{} is missing: build it with `cargo build --examples`", path.display());
+    path
+}
+
+pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/servers").join(name)
 }
 
