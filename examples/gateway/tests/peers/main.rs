@@ -7,6 +7,7 @@
 mod clients;
 mod conformance;
 mod day;
+mod levels;
 mod provenance;
 mod raw;
 #[path = "../common/redis.rs"]
