@@ -307,7 +307,7 @@ async fn tools(peer: &Peer, port: u16) -> Vec<String> {
     tools
 }
 
-/// Over stdio no child speaks the modern era, once it has been greeted.
+/// Each era has a child of its own; those of TypeScript know one era.
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_of_real_servers_at_each_level_with_each_allowlist() {
     let Some(peers) = peers("tools_of_real_servers_at_each_level_with_each_allowlist") else { return };
@@ -316,16 +316,16 @@ async fn tools_of_real_servers_at_each_level_with_each_allowlist() {
     let (python, filesystem) = (Server::python(&peers, "everything", &[]), filesystem_over_http(&peers, &folder.path));
     let mut fronts = Vec::new();
     // Those in events, of the two modes.
-    for (peer, port, clients, child) in [
-        (&TYPESCRIPT, typescript.port(), &LEGACY[..], Command::typescript(&peers)),
-        (&PYTHON, python.ports[1], &ALL[..], Command::python(&peers)),
-        (&FILESYSTEM, filesystem.ports[1], &ALL[..], Command::filesystem(&peers, &folder.path)),
+    for (peer, port, [clients, of_child], child) in [
+        (&TYPESCRIPT, typescript.port(), [&LEGACY[..], &LEGACY], Command::typescript(&peers)),
+        (&PYTHON, python.ports[1], [&ALL, &ALL], Command::python(&peers)),
+        (&FILESYSTEM, filesystem.ports[1], [&ALL, &LEGACY], Command::filesystem(&peers, &folder.path)),
     ] {
         let (folder, tools) = (&*folder.path, tools(peer, port).await);
         let (bare, transport) = (format!("http://127.0.0.1:{port}/mcp"), over_http(port));
         fronts.push(Front { peer, is_child: false, clients, bare, transport, folder, tools: tools.clone() });
         let (bare, transport) = (child.url(), child.transport());
-        fronts.push(Front { peer, is_child: true, clients: &LEGACY, bare, transport, folder, tools });
+        fronts.push(Front { peer, is_child: true, clients: of_child, bare, transport, folder, tools });
     }
     let entries = Vec::from_iter(fronts.iter().flat_map(Front::entries));
     let gateway = gateway_of(&entries).await;
