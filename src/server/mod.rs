@@ -58,7 +58,7 @@ pub use self::meta::{CapabilityClass, DataSensitivity, FlaggedParameter, ToolSec
 pub use self::pin::{
     Definition, DefinitionFault, DefinitionHash, ListFault, NoHash, PinError, PinProblem, PinVerdict, Pins, definitions,
 };
-pub(crate) use self::pin::{Page, all_definitions, announces_tools};
+pub(crate) use self::pin::{MAX_TOOLS, Page, all_definitions, announces_tools};
 pub(crate) use self::reach::{Asked, Unclear};
 pub use self::reach::{Reach, ReachBack};
 pub use self::refusal::ServerRefusal;

@@ -64,6 +64,8 @@ mod readiness;
 #[cfg(feature = "server-trust")]
 mod server_trust;
 #[cfg(feature = "server-trust")]
+mod server_trust_attacks;
+#[cfg(feature = "server-trust")]
 mod server_trust_enquiry;
 #[cfg(feature = "server-trust")]
 mod server_trust_enquiry_faults;

@@ -14,7 +14,7 @@ use crate::http::{Collected, Context};
 use crate::json::folds_onto;
 use crate::layer::exchange::{Decided, Enquiry, Heard, ask_for_plain, measure};
 use crate::message::{Call, Era, Inspection, Message};
-use crate::server::{Definition, Page};
+use crate::server::{Definition, MAX_TOOLS, Page};
 
 const MAX_PAGES: usize = 100;
 const BOTH_MEDIA: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -75,6 +75,9 @@ impl ListEnquiry {
 
     fn turn(&mut self, Page { mut definitions, next }: Page) -> Heard {
         self.pages.definitions.append(&mut definitions);
+        if self.pages.definitions.len() > MAX_TOOLS {
+            return Heard::Over;
+        }
         let Some(cursor) = next else {
             self.pages.all = true;
             return Heard::Over;

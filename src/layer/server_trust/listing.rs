@@ -42,7 +42,7 @@ impl From<ListFault> for Unreadable {
         match fault {
             ListFault::AmbiguousKey => Self::AmbiguousKey,
             ListFault::Json(error) => Self::Json(error),
-            ListFault::NoList | ListFault::TwoLists => Self::NoList,
+            ListFault::NoList | ListFault::TooMany | ListFault::TwoLists => Self::NoList,
         }
     }
 }

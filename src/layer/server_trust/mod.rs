@@ -68,8 +68,8 @@
 //!   its `progressToken`. Its id is `toolgate-` and what nobody can guess.
 //! - Before each request the same service is ready. Calls that come at once ask each for itself. How long it may take is the
 //!   host's to say, and the upstream's.
-//! - All pages together may have what [a list](ServerTrustLayer::with_max_list_bytes) may have in bytes, and there may be
-//!   100. Of a stream, what is there before the answer is passed over, requests of the server included.
+//! - All pages together may have what [a list](ServerTrustLayer::with_max_list_bytes) may have in bytes, and 65,536 tools;
+//!   there may be 100 pages. Of a stream, what is there before the answer is passed over, requests of the server included.
 //! - What is no such list, as an error, a status that is none of success, or a cursor that comes back, refuses the call by
 //!   `server.list_unavailable`; the next one asks again. An error of the service while it answers is such a case; one while
 //!   it gets ready is handed on.

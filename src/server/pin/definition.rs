@@ -6,6 +6,9 @@ use super::fault::{DefinitionFault, ListFault};
 use super::hash::DefinitionHash;
 use crate::json::{Kind, Reader, folds_onto};
 
+/// The tools that a list may have. What is known of one takes far more memory than a short one takes in a text.
+pub(crate) const MAX_TOOLS: usize = 1 << 16;
+
 /// One definition in a list of tools.
 ///
 /// # Example
@@ -64,7 +67,7 @@ impl Definition {
 ///
 /// # Errors
 ///
-/// The text has not exactly one list of tools.
+/// The text has not exactly one list of tools, or one of more than 65,536.
 ///
 /// # Example
 ///
@@ -95,6 +98,9 @@ pub(crate) fn all_definitions(text: &[u8]) -> Result<Vec<Definition>, ListFault>
         list.reader.open_array()?;
         while list.reader.element()? {
             all.append(&mut list.message()?);
+            if all.len() > MAX_TOOLS {
+                return Err(ListFault::TooMany);
+            }
         }
     } else {
         all = list.message()?;
@@ -150,6 +156,9 @@ pub(super) fn tools(text: &[u8], reader: &mut Reader<'_, true>) -> Result<Vec<De
     reader.open_array()?;
     while reader.element()? {
         let span = reader.value()?.raw_span();
+        if found.len() == MAX_TOOLS {
+            return Err(ListFault::TooMany);
+        }
         found.push(Definition::new(text, span.start()..span.end()));
     }
     Ok(found)

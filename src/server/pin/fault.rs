@@ -94,6 +94,8 @@ pub enum ListFault {
     Json(json::Error),
     /// There is no list of tools.
     NoList,
+    /// There are more tools than anybody has.
+    TooMany,
     /// There are two.
     TwoLists,
 }
@@ -110,6 +112,7 @@ impl fmt::Display for ListFault {
             Self::AmbiguousKey => f.write_str("a key resembles another one"),
             Self::Json(error) => fmt::Display::fmt(error, f),
             Self::NoList => f.write_str("no list of tools"),
+            Self::TooMany => f.write_str("too many tools"),
             Self::TwoLists => f.write_str("two lists of tools"),
         }
     }

@@ -9,8 +9,8 @@ mod number;
 mod page;
 mod pins;
 
-pub(crate) use self::definition::all_definitions;
 pub use self::definition::{Definition, definitions};
+pub(crate) use self::definition::{MAX_TOOLS, all_definitions};
 pub use self::fault::{DefinitionFault, ListFault};
 pub use self::file::{PinError, PinProblem};
 pub use self::hash::{DefinitionHash, NoHash};
