@@ -1,9 +1,14 @@
 //! What servers have tried, and what honest ones say.
 
+use allocation_counter::measure;
+use tower_toolgate::layer::server_trust::ServerTrustLayer;
 use tower_toolgate::server::{ListFault, definitions};
 
+use super::lists::ask;
 use super::server_trust::*;
 use super::server_trust_enquiry::*;
+
+const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":[1e400]}}"#;
 
 #[test]
 fn a_list_has_no_more_tools_than_can_be_held() {
@@ -27,4 +32,28 @@ fn a_list_has_no_more_tools_than_can_be_held() {
     ] {
         assert_eq!(judged(&pinned(), "read", pages), (pages.len(), reason));
     }
+}
+
+/// What one event on the stream of a GET costs in bytes that are allocated.
+fn cost(layer: &ServerTrustLayer, event: &str) -> u64 {
+    let stream = events(event);
+    measure(|| drop(sent(layer, get(), stream, &[]))).bytes_total
+}
+
+#[test]
+fn what_is_remembered_of_a_list_costs_later_events_nothing() {
+    let names = Vec::from_iter((0..2000).flat_map(|at| [format!("a.{at}"), format!("a_{at}")]));
+    let colliding = Vec::from_iter(names.iter().map(|name| format!(r#"{{"name":"{name}"}}"#)));
+    let layer = attested();
+    let event = format!("data: {NEWS}\n\n");
+    cost(&layer, &event);
+    let before = cost(&layer, &event);
+    let list = list(&colliding).replace(r#","nextCursor":"c""#, "");
+    let exchange = sent(&layer, ask("tools/list"), json(&list), &[]);
+    assert!(exchange.text().contains(r#""tools":[]"#));
+    assert!(cost(&layer, &event) < before + 4096, "{before} and {}", cost(&layer, &event));
+    // It is remembered, all the same.
+    let page = |tools: &str| format!("data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{\"tools\":[{tools}]}}}}\n\n");
+    assert_eq!(sent(&layer, get(), events(&page(&colliding[0])), &[]).text(), page(""));
+    assert_eq!(judged(&layer, "a.7", &[&[]]), (0, "server.tool_collision"));
 }

@@ -120,7 +120,9 @@ impl Shown {
         if !is_clear && known.complete {
             Arc::make_mut(&mut known).complete = false;
         }
-        for (name, refusal) in &known.confused {
+        // What is remembered of all the others costs this message nothing.
+        let named = definitions.iter().filter_map(Definition::name);
+        for (name, refusal) in named.filter_map(|name| known.confused.get_key_value(name)) {
             findings.refused.entry(name.clone()).or_insert(*refusal);
         }
         Ok(findings)
