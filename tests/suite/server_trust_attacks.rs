@@ -1,14 +1,21 @@
 //! What servers have tried, and what honest ones say.
 
 use allocation_counter::measure;
+use tower_toolgate::answer::DenialKind;
 use tower_toolgate::layer::server_trust::ServerTrustLayer;
-use tower_toolgate::server::{ListFault, definitions};
+use tower_toolgate::server::McpTrustLevel::Untrusted;
+use tower_toolgate::server::{ListFault, Reach, ServerEntry, ServerRefusal, definitions};
 
 use super::lists::ask;
 use super::server_trust::*;
 use super::server_trust_enquiry::*;
 
 const NEWS: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":[1e400]}}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+fn untrusted() -> ServerEntry {
+    entry(Untrusted).with_tool_allowlist(["read"])
+}
 
 #[test]
 fn a_list_has_no_more_tools_than_can_be_held() {
@@ -56,4 +63,31 @@ fn what_is_remembered_of_a_list_costs_later_events_nothing() {
     let page = |tools: &str| format!("data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{\"tools\":[{tools}]}}}}\n\n");
     assert_eq!(sent(&layer, get(), events(&page(&colliding[0])), &[]).text(), page(""));
     assert_eq!(judged(&layer, "a.7", &[&[]]), (0, "server.tool_collision"));
+}
+
+#[test]
+fn what_holds_a_task_is_known_by_any_case() {
+    let asked = r#"{"k":{"method":"sampling/createMessage"}}"#;
+    let results = [
+        format!(r#"{{"Task":{{"inputRequests":{asked}}}}}"#),
+        format!(r#"{{"ta\u017fk":{{"inputRequests":{asked}}}}}"#),
+        format!(r#"{{"task":{{"RESULT":{{"inputRequests":{asked}}}}}}}"#),
+        format!(r#"{{"tasks":[{{}},{{"inputRequests":{asked}}}]}}"#),
+        format!(r#"{{"Tasks":{{"inputRequests":{asked}}}}}"#),
+    ];
+    for (result, reach) in results.iter().map(|result| (&**result, Reach::Sampling)).chain([
+        (r#"{"Error":{"code":-32042}}"#, Reach::Elicitation),
+        (r#"{"task":{"ERROR":{"data":{"elicitations":[]}}}}"#, Reach::Elicitation),
+    ]) {
+        let refused = DenialKind::Server(ServerRefusal::ReachBack(reach));
+        for message in [
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks","params":{result}}}"#),
+        ] {
+            let exchange = send(&layer(&untrusted()), streamable(PING), json(&message));
+            assert_eq!(*exchange.denial().kind(), refused, "{message}");
+            let exchange = send(&layer(&untrusted()), streamable(PING), events(&format!("data: {message}\n\n")));
+            assert!(exchange.text().starts_with(r#"data: {"jsonrpc":"2.0","id":1,"error""#), "{}", exchange.text());
+        }
+    }
 }

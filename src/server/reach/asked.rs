@@ -108,8 +108,9 @@ impl Read<'_> {
     /// Reads what may be, or hold, a task or a result that asks for something.
     fn carrier(&mut self) -> Result<()> {
         self.members(&mut |this, name| match name {
-            "result" | "task" | "params" => this.carrier(),
-            "error" => this.error(),
+            name if ["params", "result", "task"].iter().any(|carrier| is(name, carrier)) => this.carrier(),
+            name if is(name, "tasks") => this.each(&mut Self::carrier),
+            name if is(name, "error") => this.error(),
             name if is(name, "inputRequests") => this.requests(),
             _ => this.skip(),
         })
@@ -142,14 +143,10 @@ impl Read<'_> {
 
     /// Reads what is asked for, each by a key of its own.
     fn requests(&mut self) -> Result<()> {
-        if self.reader.kind()? != Kind::Array {
-            return self.members(&mut |this, _| this.request());
+        match self.reader.kind()? {
+            Kind::Array => self.each(&mut Self::request),
+            _ => self.members(&mut |this, _| this.request()),
         }
-        self.reader.open_array()?;
-        while self.reader.element()? {
-            self.request()?;
-        }
-        Ok(())
     }
 
     fn request(&mut self) -> Result<()> {
@@ -174,6 +171,18 @@ impl Read<'_> {
         if !self.reach.permits(reach) {
             self.found.answer.get_or_insert(reach);
         }
+    }
+
+    /// Reads each item of an array; anything else is taken for an item of one, as lenient readers do.
+    fn each(&mut self, each: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        if self.reader.kind()? != Kind::Array {
+            return each(self);
+        }
+        self.reader.open_array()?;
+        while self.reader.element()? {
+            each(self)?;
+        }
+        Ok(())
     }
 
     /// Reads each member of an object with its name; of anything else nothing. Names may repeat: every one counts.
