@@ -1,6 +1,8 @@
 //! What servers have tried, and what honest ones say.
 
 use allocation_counter::measure;
+use http::Response;
+use http_body_util::Full;
 use tower_toolgate::answer::DenialKind;
 use tower_toolgate::layer::server_trust::ServerTrustLayer;
 use tower_toolgate::server::McpTrustLevel::Untrusted;
@@ -88,6 +90,38 @@ fn what_holds_a_task_is_known_by_any_case() {
             assert_eq!(*exchange.denial().kind(), refused, "{message}");
             let exchange = send(&layer(&untrusted()), streamable(PING), events(&format!("data: {message}\n\n")));
             assert!(exchange.text().starts_with(r#"data: {"jsonrpc":"2.0","id":1,"error""#), "{}", exchange.text());
+        }
+    }
+}
+
+#[test]
+fn a_message_may_be_accepted_with_a_word() {
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let long = "x".repeat(65);
+    let rows = [
+        (202, "text/plain", "Accepted", true),
+        (202, "text/html; charset=utf-8", "Accepted", true),
+        (202, "application/json", "null", true),
+        (202, "application/json", "\"Accepted\"", true),
+        (202, "application/json", "{\"x\":1e400}", true),
+        (200, "text/plain", "Accepted", false),
+        (202, "text/plain", &long, false),
+        (202, "text/plain", r#"{"method":"roots/list"}"#, false),
+        (202, "application/json; charset=utf-16", "[", false),
+        (200, "application/json", "null", false),
+    ];
+    for (status, media, body, passes) in rows {
+        for coded in [false, true] {
+            let mut answer = Response::new(Full::from(body.to_owned()));
+            *answer.status_mut() = status.try_into().unwrap();
+            answer.headers_mut().insert("content-type", media.parse().unwrap());
+            if coded {
+                answer.headers_mut().insert("content-encoding", "gzip".parse().unwrap());
+            }
+            let exchange = send(&layer(&untrusted()), streamable(note), answer);
+            let expected = if passes && !coded { (status, body) } else { (502, "") };
+            let text = if exchange.status() == 502 { "" } else { exchange.text() };
+            assert_eq!((exchange.status().as_u16(), text), expected, "{media} {body} {coded}");
         }
     }
 }

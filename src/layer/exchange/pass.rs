@@ -108,6 +108,10 @@ impl Front {
             // What is not said to be anything may be nothing, or a word, and must be.
             Media::Absent => front.gather(response, MAX_WORD, media, stages),
             Media::Json => front.gather(response, front.max_list_bytes, media, stages),
+            // That a message is accepted may be said in a word, of whatever type.
+            Media::Other if response.status() == StatusCode::ACCEPTED && !is_coded(response.headers()) => {
+                front.gather(response, MAX_WORD, media, stages)
+            }
             Media::Other => front.refuse_passed(response, passage),
         }
     }
@@ -216,7 +220,11 @@ impl Front {
         let pieces = match media {
             Media::Absent | Media::Json if bytes.is_empty() => Ok(Vec::new()),
             // The transport of 2024-11-05 says so to a message that it answers elsewhere.
-            Media::Absent if head.status == StatusCode::ACCEPTED && !has_bracket(&bytes) => Ok(vec![bytes.clone()]),
+            Media::Absent | Media::Json | Media::Other
+                if head.status == StatusCode::ACCEPTED && !has_bracket(&bytes) =>
+            {
+                Ok(vec![bytes.clone()])
+            }
             Media::Json => stages.apply(passage.watch, &bytes, Origin::Answer(&mut head)),
             _ if !stages.are_exact() => Ok(vec![bytes.clone()]),
             Media::Absent | Media::Events | Media::Other => return refused(head, INVALID),
