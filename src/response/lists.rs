@@ -4,6 +4,7 @@
 //! cursors, numbers and members that nobody knows survive.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -68,6 +69,13 @@ pub(crate) struct Entry<'a> {
     pub(crate) kind: ListKind,
     /// The name of a tool or prompt, the URI of a resource, the URI template of resources; unescaped.
     pub(crate) name: &'a str,
+}
+
+impl Entry<'_> {
+    /// Whether it is one of these tools.
+    pub(crate) fn is_hidden(&self, tools: &HashSet<String>) -> bool {
+        self.kind == ListKind::Tools && tools.contains(self.name)
+    }
 }
 
 /// Why nobody can say what a text lists.

@@ -10,6 +10,8 @@ use super::ingest::{Ingest, Ingests};
 use super::lists::{Asked, Entry, ListKind, Unreadable, filter};
 use super::rewrite::{Origin, Rewrite, Rewrites};
 use crate::identity::{Roles, Server};
+#[cfg(feature = "server-trust")]
+use crate::json::Edits;
 use crate::json::join;
 use crate::message::{Era, Inspection, Message};
 use crate::policy::{Listed, Policy};
@@ -39,6 +41,15 @@ impl ListRule {
             Self::Exposed(server) => entry.kind != ListKind::Tools || server.exposes(entry.name),
             Self::Permitted(permissions) => permissions.permit(entry),
         }
+    }
+
+    /// What changes in a message, alone or as one of a stream, of which nobody asked for a list: one that is there all the
+    /// same loses what any other one does.
+    #[cfg(feature = "server-trust")]
+    pub(crate) fn edits(&self, message: &Bytes) -> Result<Edits, Unreadable> {
+        let hidden = self.quarantined(message)?;
+        let asked = Asked { streamed: true, ..Asked::default() };
+        filter(message, asked, &mut |entry: &Entry<'_>| !entry.is_hidden(&hidden) && self.permits(entry))
     }
 
     /// The tools that are hidden, whatever their names.
@@ -134,8 +145,7 @@ impl Stages {
             true => pieces,
             false => {
                 let permits = &mut |entry: &Entry<'_>| {
-                    let hides = entry.kind == ListKind::Tools && hidden.contains(entry.name);
-                    !hides && self.lists.iter().all(|rule| rule.permits(entry))
+                    !entry.is_hidden(&hidden) && self.lists.iter().all(|rule| rule.permits(entry))
                 };
                 watch.apply(&join(pieces), matches!(of, Origin::Stream), permits)?
             }

@@ -11,7 +11,7 @@ use super::enquiry::ListEnquiry;
 use super::guard::ServerGuard;
 use super::listing::Listing;
 use super::reaching::Reaching;
-use super::shown::Known;
+use super::shown::{Extent, Known};
 use super::standing::Standing;
 use crate::answer::{Client, Denial, DenialKind, Subject};
 use crate::http::{Admission, Collected, Context};
@@ -170,7 +170,12 @@ impl Judge {
 
     /// Sees to what is to be done with a response: the layer that begins the chain does it.
     fn watch(&self, head: &mut Parts, passage: Passage, watch: Watch, plan: Option<Arc<Plan>>) -> Passage {
-        let list = (watch != Watch::Nothing).then(|| Stage::List(ListRule::Exposed(Arc::new(self.listing(&passage)))));
+        let list = match watch {
+            Watch::Nothing => self.straying(),
+            Watch::Answers | Watch::List { .. } | Watch::Shapes => {
+                Some(Stage::List(ListRule::Exposed(Arc::new(self.listing(&passage)))))
+            }
+        };
         let hearing = self.guard.shown.clone().filter(|_| self.guard.front.is_mcp()).map(|shown| Stage::Rewrite(shown));
         let reaching = || Reaching { judge: self.clone(), requester: passage.requester.clone() };
         let reach = self.is_reaching().then(|| Stage::Rewrite(Arc::new(reaching())));
@@ -184,8 +189,8 @@ impl Judge {
 
     fn listing(&self, passage: &Passage) -> Listing {
         let asks_for_all = passage.requester.inspection().is_some_and(asks_for_all);
-        let whole = self.guard.shown.as_ref().filter(|_| asks_for_all).map(|shown| shown.changes());
-        Listing { judge: self.clone(), whole }
+        let whole = self.guard.shown.as_ref().filter(|_| asks_for_all).map(|shown| Extent::Whole(shown.changes()));
+        Listing { judge: self.clone(), extent: whole.unwrap_or(Extent::Part) }
     }
 }
 

@@ -4,15 +4,14 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::judge::Judge;
-use super::shown::Findings;
+use super::shown::{Extent, Findings};
 use crate::response::{Expose, Unreadable};
 use crate::server::ListFault;
 
 /// What is left out of the lists in the response to one request.
 pub(super) struct Listing {
     pub(super) judge: Judge,
-    /// How often the server had said that there is another list, where all of it was asked for.
-    pub(super) whole: Option<u64>,
+    pub(super) extent: Extent,
 }
 
 impl Expose for Listing {
@@ -22,7 +21,7 @@ impl Expose for Listing {
 
     fn quarantined(&self, message: &[u8]) -> Result<HashSet<String>, Unreadable> {
         let Some(shown) = &self.judge.guard.shown else { return Ok(HashSet::new()) };
-        let Findings { refused, news } = shown.look_at(message, self.whole)?;
+        let Findings { refused, news } = shown.look_at(message, self.extent)?;
         self.judge.guard.tell_news(&news);
         Ok(refused.into_keys().collect())
     }
@@ -32,7 +31,7 @@ impl fmt::Debug for Listing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listing")
             .field("standing", &self.judge.standing)
-            .field("whole", &self.whole)
+            .field("extent", &self.extent)
             .finish_non_exhaustive()
     }
 }

@@ -35,9 +35,10 @@
 //! # When a response passes
 //!
 //! 1. Lists of tools lose what a call would be refused for by points 2 to 4, in JSON, in streams of events and on the
-//!    stream of a GET, in the same manner and with the same limits as [the gate's](super::argument_allowlist). A
-//!    definition is compared as it came from the server, whatever joined layers make of it. A name that is there twice
-//!    hides both, and so do two with one id; a definition that two readers may read differently is hidden.
+//!    stream of a GET, in the same manner and with the same limits as [the gate's](super::argument_allowlist), and in
+//!    answers to other requests as well, from which nothing is learnt. Where they are compared, there are no more than
+//!    65,536. A definition is compared as it came from the server, whatever joined layers make of it. A name that is there
+//!    twice hides both, and so do two with one id; a definition that two readers may read differently is hidden.
 //! 2. Requests of the server for what it may not ask for (`sampling/createMessage`, `elicitation/create`, `roots/list`) go:
 //!    the event that has one is dropped, and it is cut out of a batch. So do those of a method that no revision knows,
 //!    unless the server is trusted. The observer is told of each; of joined layers, the outermost's.
@@ -54,8 +55,9 @@
 //!    messages of prompts and of sampling, blocks within blocks, and `content` in the `data` of errors. The length is
 //!    that of the decoded bytes, the media type the server's word if it is a short one. All other bytes stay as they are.
 //! 5. Unless the server may ask for everything, all answers under MCP are read for that; unless media pass, those are
-//!    read that may have some. What cannot be read exactly, or has more than 65,536 media, is not handed on, and requests
-//!    ask for the coding `identity`.
+//!    read that may have some; unless the server is trusted and nothing of its lists is compared, those that may be one.
+//!    What cannot be read exactly, or has more than 65,536 media, is not handed on, and requests ask for the coding
+//!    `identity`.
 //!
 //! # What the layer asks for itself
 //!
@@ -119,8 +121,8 @@
 //!    be called.** A list on the stream of a GET is compared, but nobody knows whether it is all.
 //! 3. A server that does what its tools do not say, or changes what they do without changing their definitions.
 //! 4. Prompts and resources: an entry says nothing of them. The [gate](super::argument_allowlist) does.
-//! 5. A definition that a layer further in has changed, where it is stacked and not joined: it is not the one that was
-//!    approved, and hidden. A list that comes as the answer to another request, likewise in the gate.
+//! 5. A definition that a layer further in has changed, where it is stacked and not joined, or in a list that nobody asked
+//!    for: it is not the one that was approved, and hidden.
 //! 6. What a server says in texts: that the model should ask the user, or read a URL.
 //! 7. How long a user takes to answer, and what they answer. Modes of elicitation are not told apart.
 //! 8. A server that does not keep to the roots that it is told.
@@ -185,6 +187,7 @@ mod reaching;
 mod service;
 mod shown;
 mod standing;
+mod stray;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::ServerTrustLayer;

@@ -43,6 +43,17 @@ pub(super) struct Known {
     confused: HashMap<String, ServerRefusal>,
 }
 
+/// What a list in a message is of what the server has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Extent {
+    /// Some of it, or nobody knows how much.
+    Part,
+    /// Nobody asked for it: nothing is learnt from it.
+    Stray,
+    /// All, if it has no further pages. How often the server had said that there is another one when it was asked.
+    Whole(u64),
+}
+
 /// What a list says against tools.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
@@ -98,17 +109,29 @@ impl Shown {
         }
     }
 
-    /// Looks at a message, as it came from the server. `whole` says that a list in it is all that there is if it has no
-    /// further pages, and how often the server had said that there is another one when it was asked.
-    pub(super) fn look_at(&self, message: &[u8], whole: Option<u64>) -> Result<Findings, ListFault> {
+    /// Looks at a message, as it came from the server.
+    pub(super) fn look_at(&self, message: &[u8], extent: Extent) -> Result<Findings, ListFault> {
         let definitions = all_definitions(message)?;
-        if let Some(changes) = whole.filter(|_| Page::is_last(message)) {
-            return Ok(self.learn(&definitions, changes).1);
+        let mut findings = match extent {
+            Extent::Whole(changes) if Page::is_last(message) => return Ok(self.learn(&definitions, changes).1),
+            Extent::Part | Extent::Whole(_) => self.note(&definitions),
+            Extent::Stray => self.judge(&definitions),
+        };
+        let known = self.lock();
+        // What is remembered of all the others costs this message nothing.
+        let named = definitions.iter().filter_map(Definition::name);
+        for (name, refusal) in named.filter_map(|name| known.confused.get_key_value(name)) {
+            findings.refused.entry(name.clone()).or_insert(*refusal);
         }
-        let mut findings = self.judge(&definitions);
+        Ok(findings)
+    }
+
+    /// Takes in some of a list.
+    fn note(&self, definitions: &[Definition]) -> Findings {
+        let findings = self.judge(definitions);
         let mut known = self.lock();
         let mut is_clear = true;
-        for (name, verdict) in self.verdicts(&definitions) {
+        for (name, verdict) in self.verdicts(definitions) {
             if self.has(&name) {
                 Arc::make_mut(&mut known).shown.insert(name, verdict);
             } else {
@@ -120,12 +143,7 @@ impl Shown {
         if !is_clear && known.complete {
             Arc::make_mut(&mut known).complete = false;
         }
-        // What is remembered of all the others costs this message nothing.
-        let named = definitions.iter().filter_map(Definition::name);
-        for (name, refusal) in named.filter_map(|name| known.confused.get_key_value(name)) {
-            findings.refused.entry(name.clone()).or_insert(*refusal);
-        }
-        Ok(findings)
+        findings
     }
 
     /// Takes in all pages of a list, which was asked for when the server had said so often that there is another one.
