@@ -1,9 +1,9 @@
 //! Names that some parser takes for another name.
 
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "upstream"))]
 use std::sync::LazyLock;
 
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "upstream"))]
 use memchr::memmem::Finder;
 
 /// Whether `name` is not `known` but reads as it once control characters are dropped and case is folded,
@@ -30,11 +30,11 @@ pub(crate) fn has_control(text: &str) -> bool {
 }
 
 /// How the escape of a character of ASCII begins. Making a searcher takes longer than searching what is short.
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "upstream"))]
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u00"));
 
 /// Whether an escape may stand for a letter of a name: of ASCII, and visible.
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "upstream"))]
 pub(crate) fn hides_letters(text: &[u8]) -> bool {
     let is_visible = |at: usize| text.get(at + 4).is_some_and(|digit| matches!(digit, b'2'..=b'7'));
     ESCAPE.find_iter(text).any(is_visible)

@@ -21,7 +21,7 @@ pub(crate) use self::edit::{Cuts, Edits, is_the_very, join};
 pub use self::error::{Error, Fault};
 #[cfg(feature = "provenance")]
 pub(crate) use self::fold::folds_onto_any;
-#[cfg(any(feature = "content-trust", feature = "provenance"))]
+#[cfg(any(feature = "content-trust", feature = "provenance", feature = "upstream"))]
 pub(crate) use self::fold::hides_letters;
 pub(crate) use self::fold::{fold, folds_onto, has_control};
 pub use self::members::{Argument, Arguments, OwnedArguments};

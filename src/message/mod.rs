@@ -14,7 +14,7 @@ mod plain;
 mod read;
 mod revision;
 mod salvage;
-#[cfg(feature = "content-trust")]
+#[cfg(any(feature = "content-trust", feature = "upstream"))]
 mod tasks;
 mod view;
 
@@ -38,7 +38,9 @@ pub use self::view::{Call, Message, MessageKind};
 
 pub(crate) use self::salvage::IdSalvage;
 #[cfg(feature = "content-trust")]
-pub(crate) use self::tasks::{TaskMentions, TaskPlace, mentions_task};
+pub(crate) use self::tasks::mentions_task;
+#[cfg(any(feature = "content-trust", feature = "upstream"))]
+pub(crate) use self::tasks::{TaskMentions, TaskPlace};
 
 #[cfg(test)]
 mod tests;

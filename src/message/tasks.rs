@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr2_iter, memmem};
+use memchr::memmem;
 
 use crate::json::{self, Kind, Reader, Text, folds_onto, hides_letters};
 
@@ -66,11 +66,12 @@ impl<'a> TaskMentions<'a> {
 }
 
 /// Whether a client's text may name a task to a server that ignores case.
+#[cfg(feature = "content-trust")]
 pub(crate) fn mentions_task(text: &[u8]) -> bool {
     let before = |at: usize| text.get(at.checked_sub(3)?..at);
     // The rarest letter of the word.
     let word = |at| before(at).is_some_and(|letters| letters.eq_ignore_ascii_case(b"tas"));
-    memchr2_iter(b'k', b'K', text).any(word) || hides_letters(text)
+    memchr::memchr2_iter(b'k', b'K', text).any(word) || hides_letters(text)
 }
 
 struct Read<'a> {

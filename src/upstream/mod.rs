@@ -43,7 +43,8 @@
 //! 3. **What the child asks** is answered from here: `ping`, `roots/list` with the operator's roots, and all else with
 //!    -32601. No client is bothered. What clients say of their roots, and their answers, end here.
 //! 4. **News.** What the child says to nobody in particular goes to every stream that was opened by GET. One that does not
-//!    keep up ends.
+//!    keep up ends. What it says of a task goes only to those of the [`Principal`](crate::Principal) that it gave the task
+//!    to, as far as that is remembered: of 4096 tasks.
 //! 5. **Going away.** Dropping the future of a response, or its body, tells the child `notifications/cancelled`. A
 //!    client's own is passed on if exactly one request of the same [`Principal`](crate::Principal) has that id.
 //! 6. **Bounds.** Messages have a length, requests in flight a number, messages to the child and events to each client a

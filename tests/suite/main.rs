@@ -81,6 +81,8 @@ mod server_trust_reach;
 mod server_trust_roots;
 mod support;
 #[cfg(feature = "upstream")]
+mod upstream_attacks;
+#[cfg(feature = "upstream")]
 mod upstream_connect;
 #[cfg(all(feature = "upstream", unix))]
 mod upstream_eras;

@@ -110,6 +110,8 @@ def call(id, params):
         notify(id, arguments)
     elif name == "cancelled":
         text(id, CANCELLED)
+    elif name == "raw":
+        send(id=id, result=arguments["result"])
     elif name == "seen":
         text(id, SEEN)
     elif name != "hang":

@@ -48,7 +48,7 @@ impl Shared {
         if !accepts_events(&head.headers) {
             return empty(StatusCode::NOT_ACCEPTABLE);
         }
-        match self.hub.open() {
+        match self.hub.open(owner(head)) {
             Some(events) => stream(UpstreamBody::news(events)),
             None => refused(&Requester::of(head).denial(UpstreamFault::Unavailable)),
         }

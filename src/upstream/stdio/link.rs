@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::lines::on_one_line;
 use super::queue::{Bounds, Receiver, Sender, queue};
+use super::tasks::Tasks;
 use crate::Principal;
 use crate::answer::UpstreamFault;
 use crate::json::{Edits, join};
@@ -25,6 +26,7 @@ pub(super) struct Link {
     /// `None` once there will be no more answers.
     pending: Mutex<Option<HashMap<u64, Pending>>>,
     next: AtomicU64,
+    pub(super) tasks: Tasks,
 }
 
 /// Somebody who waits for an answer.
@@ -68,7 +70,7 @@ impl Drop for Ticket {
 
 impl Link {
     pub(super) fn new(lines: Sender) -> Self {
-        Self { lines, pending: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1) }
+        Self { lines, pending: Mutex::new(Some(HashMap::new())), next: AtomicU64::new(1), tasks: Tasks::default() }
     }
 
     /// Sends a request under a number of its own. So many events may wait for whoever waits for the answer.
@@ -100,6 +102,7 @@ impl Link {
         let Some((number, pending)) = number.and_then(|number| Some((number, self.take(number)?))) else {
             return false;
         };
+        self.tasks.learn(line, pending.owner.as_ref());
         let answer = if said.is_well_formed() {
             Ok(addressed(line, said, number, &pending.id))
         } else {

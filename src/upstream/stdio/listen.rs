@@ -7,6 +7,7 @@ use super::hub::event;
 use super::keep::Shared;
 use super::lines::{Lines, NoLine, on_one_line};
 use super::link::Link;
+use super::tasks::Concern;
 use crate::upstream::envelope::{self, Said, Sort, text_at};
 use crate::upstream::replies::{UNKNOWN, listed, reply};
 
@@ -46,10 +47,13 @@ fn tell(line: &Bytes, said: &Said, link: &Link, shared: &Shared) -> Result<(), &
         "notifications/progress" => Err("it concerns no request"),
         // Nothing that it asks takes long enough.
         "notifications/cancelled" => Ok(()),
-        _ if said.subscription.is_none() => {
-            shared.hub.tell(&event(line));
-            Ok(())
-        }
+        _ if said.subscription.is_none() => match link.tasks.concern(line) {
+            Concern::Nobody => Err("it concerns no task of anybody's"),
+            concern @ (Concern::All | Concern::Of(_)) => {
+                shared.hub.tell(&event(line), &concern);
+                Ok(())
+            }
+        },
         _ if link.notify(line, said) => Ok(()),
         _ => Err("it concerns no subscription"),
     }

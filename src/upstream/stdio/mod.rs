@@ -12,6 +12,7 @@ mod link;
 mod listen;
 mod process;
 mod queue;
+mod tasks;
 
 use std::convert::Infallible;
 use std::error::Error;

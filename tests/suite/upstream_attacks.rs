@@ -1,0 +1,56 @@
+//! Servers and clients that mean harm to each other, with an upstream between them.
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+use tower_toolgate::Principal;
+use tower_toolgate::upstream::{StdioUpstream, UpstreamBody};
+
+use super::upstream_support::{ask, call, get, next_event, post, python, send, started};
+
+fn of(subject: &'static str, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
+    request.extensions_mut().insert(Principal::new("key", subject).unwrap());
+    request
+}
+
+/// The news that somebody is told.
+async fn news(upstream: &StdioUpstream, subject: &'static str) -> UpstreamBody {
+    upstream.clone().oneshot(of(subject, get())).await.unwrap().into_body()
+}
+
+/// The child says something to nobody in particular.
+async fn says(upstream: &StdioUpstream, method: &str, params: Value) {
+    ask(upstream, "notify", json!({"method": method, "params": params})).await;
+}
+
+fn related(task: &Value) -> Value {
+    json!({"_meta": {"io.modelcontextprotocol/related-task": {"taskId": task}}, "data": "related"})
+}
+
+/// Who is told the id of a task can ask for its result: what binds ids takes whoever is told one for whose it is.
+#[tokio::test]
+async fn news_of_a_task_reaches_only_whose_task_it_is() {
+    let upstream = started(python(&[])).await;
+    let (mut ana, mut bob) = (news(&upstream, "ana").await, news(&upstream, "bob").await);
+    let begun = json!({"task": {"taskId": "t-1", "status": "working"}});
+    let creates = call(&json!(1), "raw", &json!({"result": begun}));
+    assert_eq!(send(&upstream, of("ana", post(&creates))).await.json()["result"], begun);
+    // That somebody else is told of it does not make it theirs.
+    let asks = call(&json!(2), "raw", &json!({"result": {"taskId": "t-1", "status": "working"}}));
+    send(&upstream, of("bob", post(&asks))).await;
+
+    let status = "notifications/tasks/status";
+    says(&upstream, status, json!({"taskId": "t-1", "status": "completed"})).await;
+    says(&upstream, "notifications/message", related(&json!("t-1"))).await;
+    says(&upstream, status, json!({"taskId": "t-2", "status": "completed"})).await;
+    says(&upstream, status, json!({"taskId": ["t-1"], "status": "completed"})).await;
+    says(&upstream, "notifications/message", related(&json!("t-2"))).await;
+    says(&upstream, "notifications/message", json!({"data": "for all"})).await;
+
+    assert_eq!(next_event(&mut bob).await.unwrap()["params"], json!({"data": "for all"}));
+    assert_eq!(next_event(&mut ana).await.unwrap()["params"]["status"], "completed");
+    assert_eq!(next_event(&mut ana).await.unwrap()["params"], related(&json!("t-1")));
+    assert_eq!(next_event(&mut ana).await.unwrap()["params"], json!({"data": "for all"}));
+}
