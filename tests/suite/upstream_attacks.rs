@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tower_toolgate::Principal;
 use tower_toolgate::upstream::{StdioUpstream, UpstreamBody};
 
-use super::upstream_support::{ask, call, get, next_event, post, python, send, started};
+use super::upstream_support::{ask, call, eventually, get, next_event, parsed, post, python, send, started};
 
 fn of(subject: &'static str, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
     request.extensions_mut().insert(Principal::new("key", subject).unwrap());
@@ -53,4 +53,24 @@ async fn news_of_a_task_reaches_only_whose_task_it_is() {
     assert_eq!(next_event(&mut ana).await.unwrap()["params"]["status"], "completed");
     assert_eq!(next_event(&mut ana).await.unwrap()["params"], related(&json!("t-1")));
     assert_eq!(next_event(&mut ana).await.unwrap()["params"], json!({"data": "for all"}));
+}
+
+/// That a list has changed must not go unnoticed.
+#[tokio::test]
+async fn a_subscription_has_no_gaps() {
+    let upstream = started(python(&[]).with_events(3)).await;
+    let params = json!({"notifications": {}, "times": 50});
+    let listen = json!({"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params});
+    let mut body = upstream.clone().oneshot(post(&listen)).await.unwrap().into_body();
+    eventually("it is cancelled", || async {
+        !ask(&upstream, "cancelled", json!({})).await.as_array().unwrap().is_empty()
+    })
+    .await;
+    let mut events = Vec::new();
+    while let Some(frame) = body.frame().await {
+        events.push(parsed(&frame.unwrap().into_data().unwrap()));
+    }
+    let last = events.pop().unwrap();
+    assert_eq!((&last["id"], &last["error"]["data"]["reason"]), (&json!("s"), &json!("upstream.unavailable")));
+    assert_eq!(events.len(), 4, "what was there before: {events:?}");
 }

@@ -118,11 +118,12 @@ def call(id, params):
         send(id=id, error={"code": -32602, "message": "Unknown tool"})
 
 
-def listen(id):
+def listen(id, times):
     own = {"io.modelcontextprotocol/subscriptionId": id}
     send(method="notifications/subscriptions/acknowledged", params={"_meta": own, "notifications": {}})
     time.sleep(0.5)
-    send(method="notifications/tools/list_changed", params={"_meta": own})
+    for _ in range(times):
+        send(method="notifications/tools/list_changed", params={"_meta": own})
     send(id=id, result={"_meta": own})
 
 
@@ -160,7 +161,7 @@ def hear(message):
     elif method == "tools/call":
         call(id, message["params"])
     elif method == "subscriptions/listen":
-        threading.Thread(target=listen, args=(id,), daemon=True).start()
+        threading.Thread(target=listen, args=(id, message["params"].get("times", 1)), daemon=True).start()
     elif method == "notifications/cancelled":
         CANCELLED.append(message["params"]["requestId"])
     elif id is not None:

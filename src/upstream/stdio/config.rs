@@ -179,8 +179,8 @@ impl StdioConfig {
         self
     }
 
-    /// How many events may wait for one client that does not read, at least one. Of a stream by GET, one more ends it;
-    /// notices of progress are left out.
+    /// How many events may wait for one client that does not read, at least one. One more ends a stream by GET, or a
+    /// subscription; notices of progress are left out.
     #[must_use]
     pub fn with_events(mut self, events: usize) -> Self {
         self.events.messages = events.max(1);

@@ -121,11 +121,21 @@ impl Link {
         let all = self.pending();
         let Some(pending) = all.as_ref().and_then(|all| all.get(&number)) else { return false };
         let own = if said.subscription.is_some() { Some(&pending.id) } else { pending.token.as_ref() };
-        if let (Some(own), Some(events)) = (own, &pending.events) {
-            // One notice of progress more or less is no loss.
-            _ = events.try_send(replaced(line, place, own));
+        let (Some(own), Some(events)) = (own, &pending.events) else { return true };
+        // One notice of progress more or less is no loss; of a subscription a gap would go unnoticed.
+        if events.try_send(replaced(line, place, own)).is_err() && said.subscription.is_some() {
+            drop(all);
+            self.end(number);
         }
         true
+    }
+
+    /// Ends a subscription whose client does not keep up.
+    fn end(&self, number: u64) {
+        if let Some(pending) = self.take(number) {
+            _ = pending.answer.send(Err(UpstreamFault::Unavailable));
+            self.cancel(number);
+        }
     }
 
     /// The one request of somebody's that has this id; two clients of one principal may use the same.
