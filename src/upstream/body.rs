@@ -9,12 +9,16 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
-use super::http::{Broken, Watched};
+use super::http::{Broken, Watched, headers_for_client};
 use super::stdio::{Answering, Receiver};
 
 /// The body of an answer: complete, or a stream of a server's. Dropping it tells the server that nobody waits any more.
 #[derive(Debug)]
-pub struct UpstreamBody(Kind);
+pub struct UpstreamBody {
+    kind: Kind,
+    /// Of a server as trusted as the operator's own.
+    trusted: bool,
+}
 
 #[derive(Debug)]
 enum Kind {
@@ -27,38 +31,39 @@ enum Kind {
 
 impl UpstreamBody {
     pub(super) fn complete(bytes: Bytes) -> Self {
-        Self(Kind::Complete(Some(bytes).filter(|bytes| !bytes.is_empty())))
+        Self::of(Kind::Complete(Some(bytes).filter(|bytes| !bytes.is_empty())))
     }
 
     /// Events until the answer.
     pub(super) fn answering(answering: Answering) -> Self {
-        Self(Kind::Answering(Box::new(answering)))
+        Self::of(Kind::Answering(Box::new(answering)))
     }
 
     /// Events until their sender is gone.
     pub(super) fn news(events: Receiver) -> Self {
-        Self(Kind::News(events))
+        Self::of(Kind::News(events))
     }
 
     pub(super) fn incoming(body: Incoming) -> Self {
-        Self(Kind::Incoming(body))
+        Self::of(Kind::Incoming(body))
     }
 
     /// Events of a server that is answered from here.
     pub(super) fn watched(body: Watched<Incoming>) -> Self {
-        Self(Kind::Watched(Box::new(body)))
+        Self::of(Kind::Watched(Box::new(body)))
     }
-}
 
-impl Body for UpstreamBody {
-    type Data = Bytes;
-    type Error = UpstreamBodyError;
+    fn of(kind: Kind) -> Self {
+        Self { kind, trusted: false }
+    }
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, UpstreamBodyError>>> {
-        let data = match &mut self.0 {
+    /// Of a server that is trusted or not; what passes of its trailers is what passes of its headers.
+    pub(super) fn with_trust(self, trusted: bool) -> Self {
+        Self { trusted, ..self }
+    }
+
+    fn poll_kind(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, UpstreamBodyError>>> {
+        let data = match &mut self.kind {
             Kind::Answering(answering) => ready!(answering.poll_event(cx)),
             Kind::Complete(bytes) => bytes.take(),
             Kind::News(events) => ready!(events.poll_recv(cx)),
@@ -72,9 +77,27 @@ impl Body for UpstreamBody {
         };
         Poll::Ready(data.map(|data| Ok(Frame::data(data))))
     }
+}
+
+impl Body for UpstreamBody {
+    type Data = Bytes;
+    type Error = UpstreamBodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, UpstreamBodyError>>> {
+        let mut frame = ready!(self.poll_kind(cx));
+        if let Some(Ok(frame)) = &mut frame
+            && let Some(trailers) = frame.trailers_mut()
+        {
+            headers_for_client(trailers, self.trusted);
+        }
+        Poll::Ready(frame)
+    }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Answering(_) | Kind::News(_) => false,
             Kind::Complete(bytes) => bytes.is_none(),
             Kind::Incoming(body) => body.is_end_stream(),
@@ -83,7 +106,7 @@ impl Body for UpstreamBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Answering(_) | Kind::News(_) | Kind::Watched(_) => SizeHint::new(),
             Kind::Complete(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
             Kind::Incoming(body) => body.size_hint(),

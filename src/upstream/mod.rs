@@ -68,7 +68,8 @@
 //! 1. **To the server** go neither `Authorization`, `Cookie`, `Origin`, `Proxy-*` nor what concerns one connection; `Host`
 //!    is the server's. The operator's [headers](HttpConfig::with_header) take the place of the client's.
 //! 2. **From the server** come neither `Proxy-*`, `Access-Control-*`, nor what concerns one connection. From one that is not
-//!    trusted come no `Set-Cookie`, `WWW-Authenticate`, `Location` and the like, and no redirects. None is followed.
+//!    trusted come no `Set-Cookie`, `WWW-Authenticate`, `Location` and the like, and no redirects. None is followed. What
+//!    holds for headers holds for trailers.
 //! 3. **Addresses.** A name of a server that is not trusted must lead to a public address: not to this machine, a link, a
 //!    private network, a provider's, a group, or nobody, nor in disguise (IPv4-mapped, 6to4, NAT64). What is connected to
 //!    is the very address that was judged; there is no second resolution. An address that the operator has written as one

@@ -1,13 +1,17 @@
 //! Servers and clients that mean harm to each other, with an upstream between them.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use tower_toolgate::Principal;
-use tower_toolgate::upstream::{StdioUpstream, UpstreamBody};
+use tower_toolgate::server::ReachBack;
+use tower_toolgate::upstream::{HttpConfig, HttpUpstream, StdioUpstream, UpstreamBody};
 
+use super::upstream_http::server;
 use super::upstream_support::{ask, call, eventually, get, next_event, parsed, post, python, send, started};
 
 fn of(subject: &'static str, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
@@ -73,4 +77,27 @@ async fn a_subscription_has_no_gaps() {
     let last = events.pop().unwrap();
     assert_eq!((&last["id"], &last["error"]["data"]["reason"]), (&json!("s"), &json!("upstream.unavailable")));
     assert_eq!(events.len(), 4, "what was there before: {events:?}");
+}
+
+const TRAILERS: &str = "x-end: 1\r\nset-cookie: a=b\r\nlocation: http://elsewhere.example\r\nproxy-x: 1\r\n";
+
+async fn trailers(config: HttpConfig) -> Vec<String> {
+    let upstream = HttpUpstream::new(config.with_timeout(Duration::from_secs(10))).unwrap();
+    let request = Request::get("/mcp").header("te", "trailers").body(Full::<Bytes>::default()).unwrap();
+    let body = upstream.oneshot(request).await.unwrap().into_body().collect().await.unwrap();
+    let mut names: Vec<_> = body.trailers().unwrap().keys().map(ToString::to_string).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn trailers_are_sieved_like_heads() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n";
+    let (address, _) = server(&format!("{head}\r\n4\r\n:ok\n\r\n0\r\n{TRAILERS}\r\n")).await;
+    let config = || HttpConfig::new(&format!("http://{address}/mcp")).unwrap();
+    let watched = || config().with_reach(ReachBack::NONE);
+    for config in [config(), watched()] {
+        assert_eq!(trailers(config.clone()).await, ["x-end"]);
+        assert_eq!(trailers(config.with_trust(true)).await, ["location", "set-cookie", "x-end"]);
+    }
 }

@@ -68,10 +68,15 @@ impl Inner {
     /// A response that passes as it comes, but for what is answered from here.
     fn streamed(&self, mut response: Response<Incoming>, replier: Option<Replier>) -> Response<UpstreamBody> {
         let readable = is(response.headers(), EVENTS) && !is_coded(response.headers());
-        let Some(replier) = replier.filter(|_| readable) else { return response.map(UpstreamBody::incoming) };
+        let trusted = self.config.trusted;
+        let Some(replier) = replier.filter(|_| readable) else {
+            return response.map(|body| UpstreamBody::incoming(body).with_trust(trusted));
+        };
         let replier = replier.in_session(response.headers());
         response.headers_mut().remove(CONTENT_LENGTH);
-        response.map(|body| UpstreamBody::watched(Watched::new(body, self.config.max_answer_bytes, replier)))
+        response.map(|body| {
+            UpstreamBody::watched(Watched::new(body, self.config.max_answer_bytes, replier)).with_trust(trusted)
+        })
     }
 
     /// The response to what waits for an answer, if it is one.

@@ -32,7 +32,7 @@ pub(super) fn for_server(headers: &mut HeaderMap, host: &HeaderValue, own: &Head
     headers.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));
 }
 
-pub(super) fn for_client(headers: &mut HeaderMap, trusted: bool) {
+pub(in crate::upstream) fn for_client(headers: &mut HeaderMap, trusted: bool) {
     drop_named_by_connection(headers);
     drop_hop_by_hop(headers);
     remove_family(headers, "proxy-");

@@ -35,7 +35,7 @@ use tower_service::Service;
 
 pub use self::config::{HttpConfig, InvalidHttpConfig};
 use self::elicitations::Elicitations;
-pub(super) use self::headers::is_of_a_connection;
+pub(super) use self::headers::{for_client as headers_for_client, is_of_a_connection};
 use self::resolve::Guarded;
 pub use self::resolve::{Resolution, Resolve};
 pub(super) use self::watched::{Broken, Watched};
