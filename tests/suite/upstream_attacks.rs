@@ -11,7 +11,8 @@ use tower_toolgate::Principal;
 use tower_toolgate::server::ReachBack;
 use tower_toolgate::upstream::{HttpConfig, HttpUpstream, StdioUpstream, UpstreamBody};
 
-use super::upstream_http::server;
+use super::support::{legal, post_text};
+use super::upstream_http::{RESULT, ok, server};
 use super::upstream_support::{ask, call, eventually, get, next_event, parsed, post, python, send, started};
 
 fn of(subject: &'static str, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
@@ -99,5 +100,20 @@ async fn trailers_are_sieved_like_heads() {
     for config in [config(), watched()] {
         assert_eq!(trailers(config.clone()).await, ["x-end"]);
         assert_eq!(trailers(config.with_trust(true)).await, ["location", "set-cookie", "x-end"]);
+    }
+}
+
+#[tokio::test]
+async fn what_a_browser_keeps_of_a_host_is_not_for_its_servers_to_say() {
+    let reports = "nel: {\"report_to\":\"x\",\"max_age\":1}\r\nreport-to: {\"group\":\"x\"}\r\n\
+                   reporting-endpoints: x=\"https://elsewhere.example\"\r\nx-kept: 1\r\n";
+    let (address, _) = server(&ok(reports, RESULT)).await;
+    for trusted in [false, true] {
+        let config = HttpConfig::new(&format!("http://{address}/mcp")).unwrap().with_trust(trusted);
+        let response = HttpUpstream::new(config).unwrap().oneshot(post_text(legal())).await.unwrap();
+        for name in ["nel", "report-to", "reporting-endpoints"] {
+            assert_eq!(response.headers().contains_key(name), trusted, "{name}");
+        }
+        assert_eq!(response.headers()["x-kept"], "1");
     }
 }

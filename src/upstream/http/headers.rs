@@ -42,12 +42,23 @@ pub(in crate::upstream) fn for_client(headers: &mut HeaderMap, trusted: bool) {
         for name in [LOCATION, SET_COOKIE, WWW_AUTHENTICATE] {
             headers.remove(name);
         }
-        // Other ways to send a browser elsewhere, or to change what it keeps of this host.
-        for name in ["alt-svc", "clear-site-data", "refresh", "set-cookie2", "strict-transport-security"] {
+        for name in OF_BROWSERS {
             headers.remove(name);
         }
     }
 }
+
+/// Other ways to send a browser elsewhere, or to change what it keeps of this host and tells others of it.
+const OF_BROWSERS: [&str; 8] = [
+    "alt-svc",
+    "clear-site-data",
+    "nel",
+    "refresh",
+    "report-to",
+    "reporting-endpoints",
+    "set-cookie2",
+    "strict-transport-security",
+];
 
 fn remove_family(headers: &mut HeaderMap, prefix: &str) {
     let family: Vec<_> = headers.keys().filter(|name| name.as_str().starts_with(prefix)).cloned().collect();
