@@ -11,9 +11,11 @@ use tower_toolgate::Principal;
 use tower_toolgate::server::ReachBack;
 use tower_toolgate::upstream::{HttpConfig, HttpUpstream, StdioUpstream, UpstreamBody};
 
-use super::support::{legal, post_text};
+use super::support::{With, legal, post_text};
 use super::upstream_http::{RESULT, ok, server};
-use super::upstream_support::{ask, call, eventually, get, next_event, parsed, post, python, send, started};
+use super::upstream_support::{
+    ask, call, call_with_token, eventually, get, next_event, parsed, post, python, send, started,
+};
 
 fn of(subject: &'static str, mut request: Request<Full<Bytes>>) -> Request<Full<Bytes>> {
     request.extensions_mut().insert(Principal::new("key", subject).unwrap());
@@ -116,4 +118,17 @@ async fn what_a_browser_keeps_of_a_host_is_not_for_its_servers_to_say() {
         }
         assert_eq!(response.headers()["x-kept"], "1");
     }
+}
+
+#[tokio::test]
+async fn a_time_may_be_for_ever() {
+    let (address, _) = server(&ok("", RESULT)).await;
+    let config = HttpConfig::new(&format!("http://{address}/mcp")).unwrap().with_timeout(Duration::MAX);
+    let response = HttpUpstream::new(config).unwrap().oneshot(post_text(legal()).with_header("a", "b")).await.unwrap();
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), RESULT);
+
+    let config = python(&[]).with_timeout(Duration::MAX).with_start_timeout(Duration::MAX);
+    let upstream = started(config.with_child_per_era(true)).await;
+    let steps = call_with_token(&json!(1), &json!("t"), "progress", &json!({"steps": 2, "who": "x"}));
+    assert_eq!(send(&upstream, post(&steps)).await.events().len(), 3);
 }

@@ -19,6 +19,7 @@ use crate::http::{BodyFault, BodyLimits, Collect};
 use crate::message::{Inspection, MessageKind, same_id};
 use crate::upstream::UpstreamBody;
 use crate::upstream::envelope::{Said, read, read_all, text_at};
+use crate::upstream::future::after;
 
 const EVENTS: &str = "text/event-stream";
 
@@ -39,7 +40,7 @@ impl Inner {
         // Over a connection of our own it is said anew.
         head.version = Version::HTTP_11;
         headers::for_server(&mut head.headers, &self.config.host, &self.config.headers);
-        let deadline = Instant::now() + self.config.timeout;
+        let deadline = after(self.config.timeout);
         let exchanged = self.exchange(Request::from_parts(head, body), requester.inspection(), deadline, replier).await;
         exchanged.unwrap_or_else(|fault| {
             tracing::warn!(server.name = %self.config.name, upstream.fault = fault.reason(), "no valid answer");

@@ -14,6 +14,7 @@ use super::hub::event;
 use super::link::Ticket;
 use crate::answer::{Addressee, Client, Denial, DenialKind, Negotiate, RespondToDenial, UpstreamFault};
 use crate::message::Inspection;
+use crate::upstream::future::after;
 
 /// What comes next.
 #[derive(Debug)]
@@ -122,7 +123,7 @@ impl Answering {
         // What the child has said before its answer is here by now.
         if let Some(Poll::Ready(Some(notice))) = ticket.events.as_mut().map(|events| events.poll_recv(cx)) {
             self.begun = true;
-            self.deadline.as_mut().reset(Instant::now() + self.patience.more);
+            self.deadline.as_mut().reset(after(self.patience.more));
             return Poll::Ready(Next::Notice(notice));
         }
         let bounded = !(self.patience.endless && self.begun);

@@ -21,6 +21,7 @@ use crate::http::{BodyLimits, Collect, Collected, Lost, accepts_events};
 use crate::message::{self, Era, IdSalvage, Inspection, Mcp, Message, MessageKind, Mirror, ReadError, Revision};
 use crate::upstream::UpstreamBody;
 use crate::upstream::envelope::text_at;
+use crate::upstream::future::after;
 use crate::upstream::replies::reply;
 
 type Reply = Response<UpstreamBody>;
@@ -59,7 +60,7 @@ impl Shared {
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn Error + Send + Sync>>,
     {
-        let deadline = Instant::now() + self.config.timeout;
+        let deadline = after(self.config.timeout);
         let limits =
             BodyLimits { bytes: self.config.max_message_bytes, budget: None, taken: None, timed_out: |_| false };
         let collected = Collect::new(body, limits).await.map_err(|lost| denial_of_lost(&head, lost))?;

@@ -107,7 +107,7 @@ pub(super) async fn keep(shared: Arc<Shared>, mut stop: watch::Receiver<()>) {
         if timeout(jittered(pause), stop.changed()).await.is_ok() {
             break;
         }
-        pause = (pause * 2).min(longest);
+        pause = pause.saturating_mul(2).min(longest);
     }
     shared.state.send_replace(State::Down(UpstreamFault::Unavailable));
     shared.hub.close();
