@@ -2,9 +2,8 @@
 
 mod client;
 mod events;
+mod lock;
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use axum::body::Body;
@@ -16,6 +15,7 @@ use tower::{ServiceBuilder, ServiceExt};
 use tower_toolgate::server::{Definition, DefinitionHash, PinVerdict, Pins, definitions};
 
 use self::client::list;
+use self::lock::Lock;
 use crate::builtin::Builtin;
 use crate::config::{Parsed, ServerConfig};
 
@@ -41,14 +41,15 @@ fn approve(parsed: &Parsed, server: &str, tool: &str) -> Result<usize, String> {
     let entry = known.ok_or_else(|| format!("no server has the id `{server}`"))?;
     let config = parsed.config.mcp.pins.as_ref();
     let file = &config.ok_or("`mcp.pins.file` names no lock file")?.file;
-    let mut lock = Lock::read(file)?;
     let pages = Runtime::new().map_err(|error| error.to_string())?.block_on(pages(entry))?;
     let tools = tools(&pages)?;
     let chosen = Vec::from_iter(tools.iter().filter(|found| tool == "*" || found.definition.name() == Some(tool)));
     let all = Vec::from_iter(tools.iter().map(|found| found.definition.clone()));
+    // Only now: others may approve something while a server takes its time.
+    let mut lock = Lock::open(file)?;
     let verdicts = lock.pins.check_list(server, &all);
     for (found, verdict) in tools.iter().zip(verdicts).filter(|(found, _)| chosen.iter().any(|one| one.is(found))) {
-        lock.approve(server, found, verdict)?;
+        approve_tool(&mut lock.pins, server, found, verdict)?;
     }
     if !chosen.is_empty() {
         lock.write()?;
@@ -110,44 +111,16 @@ fn tools(pages: &[Bytes]) -> Result<Vec<Tool<'_>>, String> {
     Ok(tools)
 }
 
-/// The lock file, to be written anew.
-struct Lock {
-    file: PathBuf,
-    pins: Pins,
-}
-
-impl Lock {
-    /// One that is not there yet is empty.
-    fn read(file: &Path) -> Result<Self, String> {
-        let text = match std::fs::read_to_string(file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            read => read.map_err(|error| format!("cannot read `{}`: {error}", file.display()))?,
-        };
-        let pins = Pins::read(&text).map_err(|error| format!("`{}`, {error}", file.display()))?;
-        Ok(Self { file: file.to_owned(), pins })
+fn approve_tool(pins: &mut Pins, server: &str, tool: &Tool<'_>, verdict: PinVerdict) -> Result<(), String> {
+    let name = tool.definition.name().ok_or("the server lists a tool without a name")?;
+    if verdict == PinVerdict::Repeated {
+        return Err(format!("the server lists `{name}` more than once: which is meant cannot be told"));
     }
-
-    fn approve(&mut self, server: &str, tool: &Tool<'_>, verdict: PinVerdict) -> Result<(), String> {
-        let name = tool.definition.name().ok_or("the server lists a tool without a name")?;
-        if verdict == PinVerdict::Repeated {
-            return Err(format!("the server lists `{name}` more than once: which is meant cannot be told"));
-        }
-        let hash = tool.definition.hash().map_err(|fault| format!("`{name}`: {fault}"))?;
-        let before = self.pins.approve(server, name, hash).map_err(|error| error.to_string())?;
-        show(server, name, before, hash);
-        println!("{}", shown(&tool.text()));
-        Ok(())
-    }
-
-    /// All of it or nothing: a gateway may be reading it.
-    fn write(&self) -> Result<(), String> {
-        let failed = |error: std::io::Error| format!("cannot write `{}`: {error}", self.file.display());
-        let mut beside = self.file.clone().into_os_string();
-        beside.push(format!(".{}", std::process::id()));
-        let mut file = std::fs::File::create(&beside).map_err(failed)?;
-        file.write_all(self.pins.write().as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        std::fs::rename(&beside, &self.file).map_err(failed)
-    }
+    let hash = tool.definition.hash().map_err(|fault| format!("`{name}`: {fault}"))?;
+    let before = pins.approve(server, name, hash).map_err(|error| error.to_string())?;
+    show(server, name, before, hash);
+    println!("{}", shown(&tool.text()));
+    Ok(())
 }
 
 fn show(server: &str, tool: &str, before: Option<DefinitionHash>, hash: DefinitionHash) {

@@ -19,6 +19,7 @@ mod processes;
 mod provenance;
 #[path = "../common/redis.rs"]
 mod redis;
+mod server_attacks;
 mod servers;
 mod stdio;
 mod store_down;
