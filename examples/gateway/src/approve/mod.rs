@@ -114,9 +114,9 @@ fn tools(pages: &[Bytes]) -> Result<Vec<Tool<'_>>, String> {
 fn approve_tool(pins: &mut Pins, server: &str, tool: &Tool<'_>, verdict: PinVerdict) -> Result<(), String> {
     let name = tool.definition.name().ok_or("the server lists a tool without a name")?;
     if verdict == PinVerdict::Repeated {
-        return Err(format!("the server lists `{name}` more than once: which is meant cannot be told"));
+        return Err(format!("the server lists `{}` more than once: which is meant cannot be told", shown(name)));
     }
-    let hash = tool.definition.hash().map_err(|fault| format!("`{name}`: {fault}"))?;
+    let hash = tool.definition.hash().map_err(|fault| format!("`{}`: {fault}", shown(name)))?;
     let before = pins.approve(server, name, hash).map_err(|error| error.to_string())?;
     show(server, name, before, hash);
     println!("{}", shown(&tool.text()));

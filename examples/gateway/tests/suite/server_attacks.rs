@@ -117,3 +117,23 @@ fn an_approval_that_is_under_way_is_not_disturbed() {
     assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "untouched");
     assert_eq!(folder.names(), ["elsewhere", "toolgate.lock", "toolgate.lock.new"]);
 }
+
+#[test]
+fn names_of_tools_do_not_move_a_terminals_cursor() {
+    let folder = Folder::new();
+    let lock = folder.file("toolgate.lock");
+    for names in [
+        &[r#""\u001b[2Jx""#, r#""\u001b[2Jx""#][..],
+        &[r#""\u001b[2J\u202ex""#],
+        &[r#""\u001b[2Jx","x":9007199254740993"#],
+    ] {
+        let upstream = listing(names, || {});
+        let (code, out, err) = run(&locked(&upstream, &lock), &["--approve", "a", "*"]);
+        assert_eq!(code, 2, "{out}{err}");
+        assert!(err.contains("[2J"), "{err}");
+        for text in [out, err] {
+            assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+        }
+    }
+    assert!(!lock.exists());
+}
