@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::contract::run;
-use crate::support::{Reply, Setup, Upstream, ok};
+use crate::support::{Gateway, Reply, Setup, Upstream, ok};
+use crate::wire::Request;
 
 /// A folder of its own, which is gone with it.
 struct Folder(PathBuf);
@@ -136,4 +137,15 @@ fn names_of_tools_do_not_move_a_terminals_cursor() {
         }
     }
     assert!(!lock.exists());
+}
+
+/// Of a name in the path there is one way to write it.
+#[test]
+fn a_server_is_at_one_path() {
+    let upstream = Upstream::echo();
+    let gateway: Gateway = Setup::of(upstream.address).start();
+    for path in ["/mcp/%61", "/mcp/a/", "/mcp//a", "/mcp/A", "/mcp/elsewhere/../a", "/mcp/a%2f", "/mcp/a;x", "/mcp"] {
+        assert_eq!(gateway.send(&Request::post(path, crate::support::call("1", "echo"))).status(), 404, "{path}");
+    }
+    gateway.assert_forwarded_nothing(&upstream);
 }
