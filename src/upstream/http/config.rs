@@ -85,7 +85,7 @@ impl HttpConfig {
             max_answer_bytes: 64 << 20,
             headers: HeaderMap::new(),
             roots: Vec::new(),
-            resolve: Arc::new(system),
+            resolve: Arc::new(system()),
             reach: None,
             own_roots: Vec::new(),
             refused: None,

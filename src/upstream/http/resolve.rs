@@ -11,6 +11,7 @@ use std::task::{Context, Poll};
 use std::vec;
 
 use hyper_util::client::legacy::connect::dns::Name;
+use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::address::is_public;
@@ -30,9 +31,31 @@ impl<F: Fn(&str) -> Resolution + Send + Sync + 'static> Resolve for F {
     }
 }
 
+/// The look-ups of one server's name that may be under way at once. The system's go on when nobody waits for them any
+/// more, on threads that are all servers'.
+const MAX_LOOKUPS: usize = 32;
+
 /// The operating system's resolver.
-pub(super) fn system(name: &str) -> Resolution {
-    let name = name.to_owned();
+pub(super) fn system() -> impl Resolve {
+    few_at_once(MAX_LOOKUPS, look_up)
+}
+
+fn few_at_once(most: usize, look_up: fn(String) -> Resolution) -> impl Resolve {
+    let places = Arc::new(Semaphore::new(most));
+    move |name: &str| -> Resolution {
+        let (places, found) = (Arc::clone(&places), look_up(name.to_owned()));
+        Box::pin(async move {
+            let place = places.acquire_owned().await.map_err(io::Error::other)?;
+            let looking = tokio::spawn(async move {
+                let _place = place;
+                found.await
+            });
+            looking.await.map_err(io::Error::other)?
+        })
+    }
+}
+
+fn look_up(name: String) -> Resolution {
     Box::pin(async move {
         let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
         Ok(found.map(|address| address.ip()).collect())
@@ -96,6 +119,7 @@ impl Error for NotPublic {}
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use std::time::Duration;
 
     use super::*;
 
@@ -134,8 +158,29 @@ mod tests {
     #[tokio::test]
     async fn shorthands_of_addresses_are_judged_by_what_they_mean() {
         for name in ["127.1", "0x7f.1", "2130706433", "017700000001", "localhost", "0"] {
-            let mut guarded = Guarded::new(Arc::new(system), false);
+            let mut guarded = Guarded::new(Arc::new(system()), false);
             assert!(ask(&mut guarded, name).await.is_err(), "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_does_not_make_room_for_more_of_them() {
+        static BEGUN: AtomicUsize = AtomicUsize::new(0);
+        let hangs = |_: String| -> Resolution {
+            Box::pin(async {
+                BEGUN.fetch_add(1, SeqCst);
+                std::future::pending().await
+            })
+        };
+        let resolve = few_at_once(2, hangs);
+        for _ in 0..5 {
+            let given_up = tokio::time::timeout(Duration::from_millis(20), resolve.resolve("a.example"));
+            assert!(given_up.await.is_err());
+        }
+        assert_eq!(BEGUN.load(SeqCst), 2);
+        let resolve = few_at_once(1, |_: String| -> Resolution { Box::pin(async { Ok(vec![[8, 8, 8, 8].into()]) }) });
+        for _ in 0..3 {
+            assert_eq!(resolve.resolve("a.example").await.unwrap(), [IpAddr::from([8, 8, 8, 8])]);
         }
     }
 
