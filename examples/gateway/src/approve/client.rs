@@ -17,8 +17,9 @@ const LEGACY: &str = "2025-11-25";
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-/// How many pages a list may have.
-const MAX_PAGES: usize = 1000;
+/// How many pages a list may have, and how many bytes all of them: as many as the layer that compares them reads.
+const MAX_PAGES: usize = 100;
+const MAX_BYTES: usize = 16 << 20;
 
 /// The pages of a server's list of tools, each as the whole answer that it came in.
 pub(super) async fn list(service: Server) -> Result<Vec<Bytes>, String> {
@@ -84,6 +85,9 @@ impl Client {
                 return Err("the server's list of tools has no end".to_owned());
             }
             pages.push(self.page(Some(&cursor)).await?);
+            if pages.iter().map(Bytes::len).sum::<usize>() > MAX_BYTES {
+                return Err("the server's list of tools is too large".to_owned());
+            }
         }
         Ok(pages)
     }

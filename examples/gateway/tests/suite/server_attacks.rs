@@ -139,6 +139,23 @@ fn names_of_tools_do_not_move_a_terminals_cursor() {
     assert!(!lock.exists());
 }
 
+/// The pages are kept until all of them are there.
+#[test]
+fn a_list_of_large_pages_comes_to_an_end() {
+    let folder = Folder::new();
+    let lock = folder.file("toolgate.lock");
+    let count = AtomicUsize::new(0);
+    let upstream = Upstream::new(move |_| {
+        let page = count.fetch_add(1, Ordering::Relaxed);
+        let tool = format!(r#"{{"name":"t{page}","description":"{}"}}"#, "x".repeat(1 << 20));
+        let result = format!(r#"{{"tools":[{tool}],"nextCursor":"{page}"}}"#);
+        Reply::Keep(ok(format!(r#"{{"jsonrpc":"2.0","id":"tools/list","result":{result}}}"#)))
+    });
+    let (code, out, err) = run(&locked(&upstream, &lock), &["--approve", "a", "*"]);
+    assert_eq!((code, &*out), (2, ""), "{err}");
+    assert!(err.contains("too large") && upstream.seen().len() <= 17, "{err}{}", upstream.seen().len());
+}
+
 /// Of a name in the path there is one way to write it.
 #[test]
 fn a_server_is_at_one_path() {
