@@ -156,6 +156,18 @@ fn a_list_of_large_pages_comes_to_an_end() {
     assert!(err.contains("too large") && upstream.seen().len() <= 17, "{err}{}", upstream.seen().len());
 }
 
+/// Metrics, policies and people tell servers apart by their ids.
+#[test]
+fn no_two_servers_have_one_id() {
+    let upstream = Upstream::echo();
+    let config = Setup::of(upstream.address).server("A", upstream.address, "20s").text();
+    for arguments in [&["--check"][..], &["--listen", "127.0.0.1:0"]] {
+        let (code, out, err) = run(&config, arguments);
+        assert_eq!(code, 2, "{out}{err}");
+        assert!((out + &err).contains("mcp.servers[1].id"), "{arguments:?}");
+    }
+}
+
 /// Of a name in the path there is one way to write it.
 #[test]
 fn a_server_is_at_one_path() {
