@@ -29,7 +29,7 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
     }
     let failed = |error: std::io::Error| parsed.places.problem("gateway.listen", error.to_string());
     let runtime = Runtime::new().map_err(failed)?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let listener = TcpListener::bind(parsed.config.gateway.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let gateway = Gateway::open(parsed).await?;
@@ -43,7 +43,10 @@ pub fn run(parsed: &Parsed, demo: bool) -> Result<(), Problem> {
         // Both hear that they are to stop, and each waits for what it has in flight.
         tokio::join!(serve(listener, router), admin);
         Ok(())
-    })
+    });
+    // The look-up of a name may hang for longer than anybody wants to wait.
+    runtime.shutdown_timeout(GRACE);
+    served
 }
 
 /// The operator's own address, if there is one.

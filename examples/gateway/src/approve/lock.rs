@@ -23,7 +23,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// One that is not there yet is empty.
+    /// Waits for whoever has it.
     pub(super) fn open(file: &Path) -> Result<Self, String> {
         // What a link leads to is written, and not the link.
         let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
@@ -32,17 +32,8 @@ impl Lock {
         let beside = PathBuf::from(beside);
         let new = alone(&beside)?;
         let mut lock = Self { file, beside, new, is_written: false, pins: Pins::new() };
-        lock.pins = lock.read()?;
+        lock.pins = read(&lock.file)?;
         Ok(lock)
-    }
-
-    fn read(&self) -> Result<Pins, String> {
-        let shown = self.file.display();
-        let text = match fs::read_to_string(&self.file) {
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            read => read.map_err(|error| format!("cannot read `{shown}`: {error}"))?,
-        };
-        Pins::read(&text).map_err(|error| format!("`{shown}`, {error}"))
     }
 
     /// All of it or nothing: a gateway may be reading it.
@@ -69,6 +60,16 @@ impl Drop for Lock {
             _ = fs::remove_file(&self.beside);
         }
     }
+}
+
+/// What a lock file says. One that is not there yet is empty.
+pub(super) fn read(file: &Path) -> Result<Pins, String> {
+    let shown = file.display();
+    let text = match fs::read_to_string(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        read => read.map_err(|error| format!("cannot read `{shown}`: {error}"))?,
+    };
+    Pins::read(&text).map_err(|error| format!("`{shown}`, {error}"))
 }
 
 /// A file that was not there, so that nobody else has made it, or led it elsewhere.

@@ -41,6 +41,8 @@ fn approve(parsed: &Parsed, server: &str, tool: &str) -> Result<usize, String> {
     let entry = known.ok_or_else(|| format!("no server has the id `{server}`"))?;
     let config = parsed.config.mcp.pins.as_ref();
     let file = &config.ok_or("`mcp.pins.file` names no lock file")?.file;
+    // No server is asked in vain.
+    lock::read(file)?;
     let pages = Runtime::new().map_err(|error| error.to_string())?.block_on(pages(entry))?;
     let tools = tools(&pages)?;
     let chosen = Vec::from_iter(tools.iter().filter(|found| tool == "*" || found.definition.name() == Some(tool)));
