@@ -15,6 +15,12 @@ pub(crate) fn folds_onto(name: &str, known: &str) -> bool {
     name != known && folded(name).eq(folded(known))
 }
 
+/// Whether some reader takes `name` for `known`, which it may be.
+#[cfg(any(feature = "provenance", feature = "server-trust"))]
+pub(crate) fn reads_as(name: &str, known: &str) -> bool {
+    name == known || folds_onto(name, known)
+}
+
 /// Whether `name` [folds onto](folds_onto) one of several names, all of which are in visible ASCII.
 #[cfg(feature = "provenance")]
 pub(crate) fn folds_onto_any(name: &str, known: &[&str]) -> bool {

@@ -23,6 +23,8 @@ pub use self::error::{Error, Fault};
 pub(crate) use self::fold::folds_onto_any;
 #[cfg(any(feature = "content-trust", feature = "provenance", feature = "upstream"))]
 pub(crate) use self::fold::hides_letters;
+#[cfg(any(feature = "provenance", feature = "server-trust"))]
+pub(crate) use self::fold::reads_as;
 pub(crate) use self::fold::{fold, folds_onto, has_control};
 pub use self::members::{Argument, Arguments, OwnedArguments};
 pub(crate) use self::members::{Member, Scope};

@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 pub(crate) use self::hint::may_hold_media;
 use self::medium::{Label, Medium};
-use crate::json::{self, Cuts, Edits, Kind, Reader, Value, folds_onto};
+use crate::json::{self, Cuts, Edits, Kind, Reader, Value, reads_as};
 
 /// How many media a message, or a batch, may have: what is held for it is bounded.
 const MAX_MEDIA: usize = 1 << 16;
@@ -71,7 +71,7 @@ const OF_STRUCTURES: &[&str] = &["blob", "data", "mediaType", "media_type", "mim
 
 /// The one of some names that some reader takes a name for.
 fn known<'a>(name: &str, names: &[&'a str]) -> &'a str {
-    names.iter().find(|known| name == **known || folds_onto(name, known)).copied().unwrap_or_default()
+    names.iter().find(|known| reads_as(name, known)).copied().unwrap_or_default()
 }
 
 /// What is known of a block that is on the way.

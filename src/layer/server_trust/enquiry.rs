@@ -11,7 +11,7 @@ use http::request::Parts;
 
 use super::judge::{Judge, Lists};
 use crate::http::{Collected, Context};
-use crate::json::folds_onto;
+use crate::json::reads_as;
 use crate::layer::exchange::{Decided, Enquiry, Heard, ask_for_plain, measure};
 use crate::message::{Call, Era, Inspection, Message};
 use crate::server::{Definition, MAX_TOOLS, Page};
@@ -153,7 +153,7 @@ fn suit(headers: &mut HeaderMap) {
 fn meta(inspection: &Inspection) -> Option<String> {
     let calls = |message: &Message<'_>| message.calls().any(|call| matches!(call, Call::Tool { .. }));
     let call = inspection.messages().find(calls).filter(|_| inspection.era() == Era::Modern)?;
-    let is_own = |name: &str| name == "progressToken" || folds_onto(name, "progressToken");
+    let is_own = |name: &str| reads_as(name, "progressToken");
     let members = call.meta().iter().filter(|member| !is_own(&member.name()));
     let written = members.map(|member| {
         let name = serde_json::to_string(&member.name()).unwrap_or_default();

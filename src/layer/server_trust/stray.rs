@@ -9,7 +9,7 @@ use memchr::{memchr_iter, memrchr};
 use super::judge::Judge;
 use super::listing::Listing;
 use super::shown::Extent;
-use crate::json::{Edits, folds_onto};
+use crate::json::{Edits, reads_as};
 use crate::response::{ListRule, Origin, Rewrite, Stage, Unreadable};
 use crate::server::{McpTrustLevel, all_definitions};
 
@@ -57,7 +57,7 @@ fn may_list_tools(text: &[u8]) -> bool {
         let name = name.get(memrchr(b'"', name).map_or(0, |quote| quote + 1)..).unwrap_or_default();
         // An escape may be any letter, or none; at the end it is that of a quote, as in texts that hold JSON.
         let is_escaped = |name: &str| name.contains('\\') && !name.ends_with('\\');
-        let reads_so = |name: &str| name == "tools" || is_escaped(name) || folds_onto(name, "tools");
+        let reads_so = |name: &str| is_escaped(name) || reads_as(name, "tools");
         str::from_utf8(name).is_ok_and(reads_so)
     })
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::Unmarkable;
 use super::walk::{Member, Walk, Walked};
-use crate::json::{Cuts, Edits, Kind, Slot, Value, folds_onto};
+use crate::json::{Cuts, Edits, Kind, Slot, Value, folds_onto, reads_as};
 use crate::provenance::Provenance;
 
 /// The key of the trust annotations, an experimental extension of MCP.
@@ -70,11 +70,6 @@ enum Said {
     Malformed,
     /// That something is not.
     Raises,
-}
-
-/// Whether some reader takes a name for a known one.
-fn resembles(name: &str, known: &str) -> bool {
-    name == known || folds_onto(name, known)
 }
 
 impl Walk<'_> {
@@ -202,7 +197,7 @@ impl Walk<'_> {
 
     /// Whether a member among claims stays. What goes and denies nothing was a claim that cannot be told.
     fn claim(&mut self, name: &str, known: &[&str], judge: &dyn Fn(&Self, Value) -> Said) -> Walked<bool> {
-        if !known.iter().any(|known| resembles(name, known)) {
+        if !known.iter().any(|known| reads_as(name, known)) {
             self.plain()?;
             return Ok(true);
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Reach, ReachBack};
-use crate::json::{self, Kind, Reader, folds_onto};
+use crate::json::{self, Kind, Reader, folds_onto, reads_as};
 
 /// The error of 2025-11-25 by which a server has the user open a URL.
 const URL_ELICITATION_REQUIRED: f64 = -32042.0;
@@ -64,11 +64,6 @@ struct Read<'a> {
     found: Asked,
 }
 
-/// Whether some reader takes a name for a known one.
-fn is(name: &str, known: &str) -> bool {
-    name == known || folds_onto(name, known)
-}
-
 impl Read<'_> {
     fn message(&mut self) -> Result<Asked> {
         if self.reader.kind()? != Kind::Object {
@@ -108,23 +103,23 @@ impl Read<'_> {
     /// Reads what may be, or hold, a task or a result that asks for something.
     fn carrier(&mut self) -> Result<()> {
         self.members(&mut |this, name| match name {
-            name if ["params", "result", "task"].iter().any(|carrier| is(name, carrier)) => this.carrier(),
-            name if is(name, "tasks") => this.each(&mut Self::carrier),
-            name if is(name, "error") => this.error(),
-            name if is(name, "inputRequests") => this.requests(),
+            name if ["params", "result", "task"].iter().any(|carrier| reads_as(name, carrier)) => this.carrier(),
+            name if reads_as(name, "tasks") => this.each(&mut Self::carrier),
+            name if reads_as(name, "error") => this.error(),
+            name if reads_as(name, "inputRequests") => this.requests(),
             _ => this.skip(),
         })
     }
 
     fn error(&mut self) -> Result<()> {
         self.members(&mut |this, name| match name {
-            name if is(name, "code") => this.code(),
-            name if is(name, "data") => this.members(&mut |this, name| match name {
-                name if is(name, "elicitations") => {
+            name if reads_as(name, "code") => this.code(),
+            name if reads_as(name, "data") => this.members(&mut |this, name| match name {
+                name if reads_as(name, "elicitations") => {
                     this.note(Reach::Elicitation);
                     this.skip()
                 }
-                name if is(name, "inputRequests") => this.requests(),
+                name if reads_as(name, "inputRequests") => this.requests(),
                 _ => this.skip(),
             }),
             _ => this.skip(),
@@ -152,7 +147,7 @@ impl Read<'_> {
     fn request(&mut self) -> Result<()> {
         let mut asked = None;
         self.members(&mut |this, name| {
-            if !is(name, "method") {
+            if !reads_as(name, "method") {
                 return this.skip();
             }
             let method = this.reader.value()?.as_text().and_then(|method| method.decode(this.text).ok());

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{Reach, ReachBack};
-use crate::json::{self, Cuts, Edits, Kind, Reader, folds_onto};
+use crate::json::{self, Cuts, Edits, Kind, Reader, reads_as};
 
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -58,18 +58,13 @@ enum Fate {
     Keep,
 }
 
-/// Whether some reader takes a name for a known one.
-fn is(name: &str, known: &str) -> bool {
-    name == known || folds_onto(name, known)
-}
-
 impl Withhold<'_> {
     fn message(&mut self, initializes: bool) -> Result<(), json::Error> {
         self.members(&mut |this, name| match name {
             "params" => this.members(&mut |this, name| match name {
                 "capabilities" if initializes => this.declared(Level::Capabilities),
                 "_meta" => this.members(&mut |this, name| match name {
-                    name if is(name, CLIENT_CAPABILITIES) => this.declared(Level::Capabilities),
+                    name if reads_as(name, CLIENT_CAPABILITIES) => this.declared(Level::Capabilities),
                     _ => this.skip(),
                 }),
                 "inputResponses" => this.answers(),
@@ -98,12 +93,12 @@ impl Withhold<'_> {
             return self.empty();
         }
         self.members(&mut |this, name| match name {
-            name if is(name, "roots") => {
+            name if reads_as(name, "roots") => {
                 let span = this.reader.value()?.raw_span();
                 this.edits.replace(span.start()..span.end(), this.roots.clone());
                 Ok(())
             }
-            name if wrapped && is(name, "result") => this.answer(false),
+            name if wrapped && reads_as(name, "result") => this.answer(false),
             _ => this.skip(),
         })
     }
@@ -158,10 +153,10 @@ impl Withhold<'_> {
     }
 
     fn fate(&self, level: Level, name: &str) -> Fate {
-        let named = |known: &(&str, Reach)| is(name, known.0).then_some(known.1);
+        let named = |known: &(&str, Reach)| reads_as(name, known.0).then_some(known.1);
         let known: &[(&str, Reach)] = match level {
-            Level::Capabilities if is(name, "tasks") => return Fate::Enter(Level::Tasks),
-            Level::Tasks if is(name, "requests") => return Fate::Enter(Level::Requests),
+            Level::Capabilities if reads_as(name, "tasks") => return Fate::Enter(Level::Tasks),
+            Level::Tasks if reads_as(name, "requests") => return Fate::Enter(Level::Requests),
             Level::Tasks => &[],
             Level::Capabilities | Level::Requests => {
                 &[("elicitation", Reach::Elicitation), ("roots", Reach::Roots), ("sampling", Reach::Sampling)]
