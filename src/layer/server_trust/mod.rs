@@ -56,7 +56,7 @@
 //!    that of the decoded bytes, the media type the server's word if it is a short one. All other bytes stay as they are.
 //! 5. Unless the server may ask for everything, all answers under MCP are read for that; unless media pass, those are
 //!    read that may have some; unless the server is trusted and nothing of its lists is compared, those that may be one.
-//!    What cannot be read exactly, or has more than 65,536 media, is not handed on, and requests ask for the coding
+//!    What cannot be read exactly, or has more than 65,536 media or messages, is not handed on, and requests ask for the coding
 //!    `identity`.
 //!
 //! # What the layer asks for itself

@@ -75,6 +75,7 @@ impl From<Unclear> for Unreadable {
             Unclear::Json(error) => Self::Json(error),
             Unclear::NotAMessage => Self::NotAMessage,
             Unclear::ResultArray => Self::ResultArray,
+            Unclear::TooMany => Self::Unmarkable,
         }
     }
 }

@@ -8,6 +8,9 @@ use crate::json::{self, Kind, Reader, folds_onto, reads_as};
 /// The error of 2025-11-25 by which a server has the user open a URL.
 const URL_ELICITATION_REQUIRED: f64 = -32042.0;
 
+/// How many messages may come at once: what is held for each is bounded.
+const MAX_MESSAGES: usize = 1 << 16;
+
 /// What one message of a server asks for, of that which the server may not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -29,6 +32,8 @@ pub(crate) enum Unclear {
     NotAMessage,
     /// Some readers take the items of an array for the members of an object.
     ResultArray,
+    /// There are more messages than anybody sends at once.
+    TooMany,
 }
 
 impl From<json::Error> for Unclear {
@@ -47,6 +52,9 @@ impl Asked {
         if read.reader.kind()? == Kind::Array {
             read.reader.open_array()?;
             while read.reader.element()? {
+                if messages.len() == MAX_MESSAGES {
+                    return Err(Unclear::TooMany);
+                }
                 messages.push(read.message()?);
             }
         } else {

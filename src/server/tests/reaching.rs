@@ -107,4 +107,7 @@ fn messages_say_what_they_ask_for() {
     ] {
         assert_eq!(Asked::read(text.as_bytes(), none), Err(unclear), "{text}");
     }
+    let batch = |length| format!("[{}]", vec!["{}"; length].join(","));
+    assert_eq!(Asked::read(batch(1 << 16).as_bytes(), none).unwrap().len(), 1 << 16);
+    assert_eq!(Asked::read(batch((1 << 16) + 1).as_bytes(), none), Err(Unclear::TooMany));
 }
