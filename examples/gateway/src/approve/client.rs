@@ -8,6 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Request, Response};
 use serde_json::{Value, json};
 use tower::ServiceExt;
+use tower_toolgate::answer::{Denial, DenialKind};
 
 use super::Server;
 use super::events::answer;
@@ -128,7 +129,10 @@ impl Client {
         }
         let request = request.body(Body::from(message.to_string())).map_err(|error| error.to_string())?;
         let Ok(response) = self.service.clone().oneshot(request).await;
-        Ok(response)
+        match response.extensions().get().map(Denial::kind) {
+            Some(DenialKind::Upstream(fault)) => Err(fault.to_string()),
+            _ => Ok(response),
+        }
     }
 }
 

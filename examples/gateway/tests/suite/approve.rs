@@ -128,7 +128,7 @@ fn what_keeps_a_tool_from_being_approved_is_told() {
     case.assert_not_approved(&unknown, "echo", 2, "no server has the id `files`");
     case.assert_not_approved(&case.setup().text(), "echo", 2, "mcp.pins.file");
     let dead = Setup::open().server("files", nowhere(), "5s").section(&pins_at(&case.lock())).text();
-    case.assert_not_approved(&dead, "echo", 2, "does not answer");
+    case.assert_not_approved(&dead, "echo", 2, "could not be reached");
     let missing = Setup::open().entry("files", "{ stdio = { command = \"/nowhere/server\" } }", TRUSTED);
     case.assert_not_approved(&missing.section(&pins_at(&case.lock())).text(), "echo", 2, "could not be reached");
     case.offer(&[ECHO, READ, ECHO]);
@@ -215,7 +215,7 @@ fn a_server_that_lists_without_an_end_or_not_at_all_is_given_up() {
         (alike(move |id| Reply::Keep(ok(without(id)))), "has no list of tools"),
         (alike(|_| Reply::Keep(ok("[]"))), "does not answer"),
         (alike(|_| Reply::Keep(response("200 OK", "text/event-stream", "data: {}\n\n"))), "does not answer"),
-        (alike(|_| Reply::Hang(Vec::new())), "does not answer"),
+        (alike(|_| Reply::Hang(Vec::new())), "did not answer in time"),
         (alike(move |_| silent()), "takes too long"),
     ] {
         let folder = Folder::new();
