@@ -340,3 +340,30 @@ fn se_40_media_go_unless_the_entry_passes_them() {
         assert_eq!(exchange.text().matches("QUJD").count(), if passes { 2 } else { 0 }, "{level} {flag}");
     }
 }
+
+/// Rows SE-05, SE-18 and SE-24 with their warnings.
+#[test]
+fn doubts_about_tools_that_are_exposed_are_told_once() {
+    let list =
+        json(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"},{"name":"write_x"},{"name":"run_shell"}]}}"#);
+    let sandboxed = entry(Sandboxed).with_tool_allowlist(["a", "write_x", "run_shell"]);
+    for (entry, expected) in [
+        (entry(Trusted), &[][..]),
+        (entry(Trusted).with_expected_tools(["a"]), &["run_shell: unexpected", "write_x: unexpected"]),
+        (entry(Untrusted).with_allow_untrusted_without_allowlist(true), &["a: unlisted", "write_x: unlisted"]),
+        (entry(Untrusted).with_tool_allowlist(["a"]), &[]),
+        (sandboxed, &["write_x: sensitive"]),
+    ] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let layer = {
+            let told = Arc::clone(&told);
+            layer(&entry).on_note(move |tool, note| told.lock().unwrap().push(format!("{tool}: {}", note.name())))
+        };
+        for _ in 0..2 {
+            send(&layer, ask("tools/list"), list.clone());
+        }
+        let mut told = told.lock().unwrap().clone();
+        told.sort_unstable();
+        assert_eq!(told, expected, "{entry:?}");
+    }
+}

@@ -20,6 +20,10 @@ pub(crate) fn layer(
     pins: Option<&Pins>,
 ) -> Result<ServerTrustLayer, Problem> {
     let layer = ServerTrustLayer::new(&server.entry).map_err(|error| of_entry(parsed, at, &error))?;
+    let id = server.entry.id.clone();
+    let layer = layer.on_note(move |tool, note| {
+        tracing::warn!(server.id = id, tool.name = %tool.escape_debug(), note = note.name(), "a tool is exposed: {note}");
+    });
     Ok(match pins {
         Some(pins) => layer.with_pins(pins.clone()),
         None => layer,

@@ -8,6 +8,7 @@ use http::request::Parts;
 use super::judge::Judge;
 use super::shown::Shown;
 use super::standing::Standings;
+use super::told::Notes;
 use crate::answer::{Denial, DenialKind};
 use crate::http::{Admission, Collected, Lost};
 use crate::identity::{Roles, Server};
@@ -24,6 +25,8 @@ pub(crate) struct ServerGuard {
     pub(super) standings: Standings,
     /// What lists have shown: none where it makes no difference.
     pub(super) shown: Option<Arc<Shown>>,
+    /// Who is told of doubts about tools that are exposed.
+    pub(super) notes: Option<Arc<Notes>>,
 }
 
 impl Guard for ServerGuard {
@@ -59,7 +62,7 @@ impl ServerGuard {
         let server = Server::new(&*entry.id);
         let front = Front { server: Some(server.clone()), ..Front::default() };
         let shown = Shown::of(&standings.of_entry().exposure, &entry.id, Pins::new());
-        Ok(Self { front, server, standings, shown })
+        Ok(Self { front, server, standings, shown, notes: None })
     }
 
     /// Tells of tools that lists have put in quarantine.

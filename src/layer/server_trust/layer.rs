@@ -8,9 +8,10 @@ use tower_layer::Layer;
 use super::guard::ServerGuard;
 use super::service::ServerTrustService;
 use super::shown::Shown;
+use super::told::Notes;
 use crate::layer::exchange::{Front, front_methods};
 use crate::layer::join::{Join, Sealed};
-use crate::server::{McpTrustLevel, Pins, ServerEntry, ServerError};
+use crate::server::{McpTrustLevel, Pins, ServerEntry, ServerError, ToolNote};
 
 /// Holds a server to what is declared of it.
 ///
@@ -69,6 +70,26 @@ impl ServerTrustLayer {
     /// ```
     pub fn with_level(self, level: impl Fn() -> McpTrustLevel + Send + Sync + 'static) -> Self {
         self.set(|guard| guard.standings = guard.standings.clone().with_level(level))
+    }
+
+    /// Sets who is told of what is doubtful about a tool that is exposed all the same: once for each tool and doubt, when
+    /// a list shows the tool.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tower_toolgate::layer::server_trust::ServerTrustLayer;
+    /// use tower_toolgate::server::{McpTransport, ServerEntry};
+    ///
+    /// let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30))
+    ///     .with_allow_untrusted_without_allowlist(true);
+    /// let layer = ServerTrustLayer::new(&entry)?.on_note(|tool, note| eprintln!("{tool}: {note}"));
+    /// # let _ = layer;
+    /// # Ok::<(), tower_toolgate::server::ServerError>(())
+    /// ```
+    pub fn on_note(self, tell: impl Fn(&str, ToolNote) + Send + Sync + 'static) -> Self {
+        self.set(|guard| guard.notes = Some(Arc::new(Notes::new(tell))))
     }
 
     front_methods!(unnamed);

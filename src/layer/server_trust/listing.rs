@@ -16,7 +16,11 @@ pub(super) struct Listing {
 
 impl Expose for Listing {
     fn exposes(&self, tool: &str) -> bool {
-        self.judge.standing.exposure.verdict(tool).is_exposed()
+        let verdict = self.judge.standing.exposure.verdict(tool);
+        if let Some(notes) = &self.judge.guard.notes {
+            notes.take(tool, verdict.notes());
+        }
+        verdict.is_exposed()
     }
 
     fn quarantined(&self, message: &[u8]) -> Result<HashSet<String>, Unreadable> {

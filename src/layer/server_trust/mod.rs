@@ -188,6 +188,7 @@ mod service;
 mod shown;
 mod standing;
 mod stray;
+mod told;
 
 pub use self::future::ResponseFuture;
 pub use self::layer::ServerTrustLayer;

@@ -1,15 +1,14 @@
 //! What lists have shown of the tools of one server.
 
-use std::collections::hash_map::RandomState;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
-use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::response::Parts;
 use memchr::memmem;
 
+use super::told::Told;
 use crate::json::Edits;
 use crate::response::{Origin, Rewrite, Unreadable};
 use crate::server::{
@@ -17,17 +16,13 @@ use crate::server::{
     announces_tools, collisions,
 };
 
-/// Tools of which the observer has been told; beyond that many it is told anew.
-const MAX_TOLD: usize = 4096;
-
 /// What lists have shown of the tools of one server, where that matters.
 pub(super) struct Shown {
     server: String,
     /// Where the server has none, definitions are not compared, and names alone are looked at.
     pins: Pins,
     known: Mutex<Arc<Known>>,
-    told: Mutex<HashSet<u64>>,
-    hasher: RandomState,
+    told: Told,
 }
 
 /// What is known at some time.
@@ -66,8 +61,8 @@ impl Shown {
     /// None of a server that has no pins and of which no tools are expected.
     pub(super) fn of(exposure: &Exposure, server: &str, pins: Pins) -> Option<Arc<Self>> {
         let matters = pins.guards(server) || exposure.attest([]) != Attestation::Unconfigured;
-        let (known, told, hasher) = Default::default();
-        matters.then(|| Arc::new(Self { server: server.to_owned(), pins, known, told, hasher }))
+        let (known, told) = Default::default();
+        matters.then(|| Arc::new(Self { server: server.to_owned(), pins, known, told }))
     }
 
     pub(super) fn known(&self) -> Arc<Known> {
@@ -188,14 +183,8 @@ impl Shown {
     }
 
     fn news(&self, refused: &HashMap<String, ServerRefusal>) -> Vec<(String, ServerRefusal)> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut is_new = |(name, refusal): &(&String, &ServerRefusal)| {
-            if told.len() >= MAX_TOLD {
-                told.clear();
-            }
-            told.insert(self.hasher.hash_one((name, refusal)))
-        };
-        let news = refused.iter().filter(|found| is_new(found)).map(|(name, refusal)| (name.clone(), *refusal));
+        let news =
+            refused.iter().filter(|found| self.told.is_new(found)).map(|(name, refusal)| (name.clone(), *refusal));
         let mut news = Vec::from_iter(news);
         news.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         news
