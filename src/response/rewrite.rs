@@ -18,6 +18,11 @@ pub(crate) trait Rewrite: Send + Sync {
     /// Whether something may have to change in a message, as it came from the server: what is not read costs nothing.
     fn concerns(&self, message: &[u8]) -> bool;
 
+    /// Whether it has to see a message as it came from the server, before those further in change it.
+    fn comes_first(&self) -> bool {
+        false
+    }
+
     /// What changes in a message.
     fn edits(&self, message: &Bytes, of: &mut Origin<'_>) -> Result<Edits, Unreadable>;
 
@@ -97,7 +102,11 @@ impl Rewrites {
     pub(crate) fn apply(&self, message: &Bytes, of: &mut Origin<'_>) -> Result<Vec<Bytes>, Unreadable> {
         let (mut whole, mut pieces) = (message.clone(), Vec::new());
         // What one of them writes concerns no other, so that what came is what is asked about.
-        for rewrite in self.0.iter().rev().filter(|rewrite| rewrite.concerns(message)) {
+        let concerned = |first| {
+            let placed = move |rewrite: &&Arc<dyn Rewrite>| rewrite.comes_first() == first;
+            self.0.iter().rev().filter(placed).filter(|rewrite| rewrite.concerns(message))
+        };
+        for rewrite in concerned(true).chain(concerned(false)) {
             if !pieces.is_empty() {
                 whole = join(std::mem::take(&mut pieces));
             }

@@ -30,6 +30,11 @@ impl Rewrite for Removing {
         may_hold_media(message)
     }
 
+    /// A fence around the name of a form hides what the form is, and a form may be put into a text.
+    fn comes_first(&self) -> bool {
+        true
+    }
+
     fn edits(&self, message: &Bytes, _: &mut Origin<'_>) -> Result<Edits, Unreadable> {
         Ok(without_media(message)?)
     }

@@ -54,6 +54,7 @@
 //!    or in an object of the type `image` or `audio`, becomes an empty text. That holds for results, those of tasks,
 //!    messages of prompts and of sampling, blocks within blocks, and `content` in the `data` of errors. The length is
 //!    that of the decoded bytes, the media type the server's word if it is a short one. All other bytes stay as they are.
+//!    Joined layers further in get what is left.
 //! 5. Unless the server may ask for everything, all answers under MCP are read for that; unless media pass, those are
 //!    read that may have some; unless the server is trusted and nothing of its lists is compared, those that may be one.
 //!    What cannot be read exactly, or has more than 65,536 media or messages, is not handed on, and requests ask for the coding
@@ -128,7 +129,8 @@
 //! 8. A server that does not keep to the roots that it is told.
 //! 9. Media in other places than those of point 4: `data:` URIs and base64 in texts, a `structuredContent` in which
 //!    nothing says what a text is, arguments of tools, `_meta`, icons, what is logged. Links to media: a client may
-//!    follow them. Content at places that no revision knows.
+//!    follow them. Content at places that no revision knows. A `structuredContent` that a layer further in has fenced or
+//!    put into a text, where it is stacked and not joined.
 //! 10. A plain JSON-RPC API: calls are judged by their method, and responses are not read.
 //! 11. Upgrades that are [allowed by name](ServerTrustLayer::with_insecure_upgrade): what is said after the switch is not
 //!     read. On the stream of a GET, what is neither JSON nor events where the client asked for neither.

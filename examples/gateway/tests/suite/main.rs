@@ -21,6 +21,7 @@ mod provenance;
 mod redis;
 mod server_attacks;
 mod servers;
+mod stack_attacks;
 mod stdio;
 mod store_down;
 mod streaming;

@@ -259,7 +259,9 @@ fn blocks_that_go_and_descriptions_that_lie_are_counted() {
         crate::support::Reply::Keep(ok(body))
     });
     let section = "[provenance]\nmedia = \"drop\"\nlink_schemes = [\"https\"]";
-    let gateway = Gateway::start(&setup(&upstream, section));
+    // Where the entry passes no media, there are none left to be counted.
+    let passes = "trust_level = \"trusted\"\nmedia_passthrough = true";
+    let gateway = Gateway::start(&setup(&upstream, section).replace("trust_level = \"trusted\"", passes));
     let answer = gateway.send(&asked("run"));
     assert!(!answer.text().contains("javascript") && !answer.text().contains("AAAA"), "{answer}");
     let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
