@@ -75,7 +75,7 @@
 //! # Order
 //!
 //! Outside in: time limits for bodies, tracing and CORS (so that refusals are traced and decorated too);
-//! authentication; the binding of ids (`layer::binding`); what is declared of the server (`layer::server_trust`); the gate; content trust; tags (`layer::provenance_tag`); the service. Compression belongs outside of the gate, decompression of requests nowhere:
+//! authentication; the binding of ids (`layer::binding`); the gate; what is declared of the server (`layer::server_trust`); content trust; tags (`layer::provenance_tag`); the service. Compression belongs outside of the gate, decompression of requests nowhere:
 //! a compressed body is refused.
 //!
 //! # Features

@@ -29,8 +29,9 @@ use crate::store::AnyStore;
 /// The layers in front of one server, outside in.
 pub(crate) struct Stack {
     binding: BindingLayer,
-    exposure: ServerTrustLayer,
     gate: ArgumentAllowlistLayer,
+    /// Inside of the gate: whoever may not call a tool does not make it ask the server.
+    exposure: ServerTrustLayer,
     trust: Option<ContentTrustLayer<AnyStore>>,
     tags: Option<ProvenanceTagLayer>,
 }
@@ -51,8 +52,8 @@ impl Stack {
         let tags = gateway.tags.as_ref().map(|tags| tags.layer(server, config, budget, metrics.clone()));
         Ok(Self {
             binding: binding(gateway, server).with_response(shape(config)),
-            exposure: exposure.with_response(shape(config)),
             gate: gate(gateway, server).with_response(shape(config)),
+            exposure: exposure.with_response(shape(config)),
             trust: trust.map(|trust| trust.with_response(shape(config))),
             tags: tags.map(|tags| tags.with_response(shape(config))),
         })
@@ -66,18 +67,18 @@ impl Stack {
         R: http_body::Body<Data = Bytes> + Send + 'static,
         R::Error: Into<BoxError>,
     {
-        let Self { binding, exposure, gate, trust, tags } = self;
+        let Self { binding, gate, exposure, trust, tags } = self;
         // Each combination is a type of its own, and hands on a body of its own.
         macro_rules! route {
             ($layers:expr) => {
-                router.route_service(path, binding.join(exposure.join($layers)).layer(MapRequest::new(server, boxed)))
+                router.route_service(path, binding.join(gate.join($layers)).layer(MapRequest::new(server, boxed)))
             };
         }
         match (trust, tags) {
-            (None, None) => route!(gate),
-            (None, Some(tags)) => route!(gate.join(tags)),
-            (Some(trust), None) => route!(gate.join(trust)),
-            (Some(trust), Some(tags)) => route!(gate.join(trust.join(tags))),
+            (None, None) => route!(exposure),
+            (None, Some(tags)) => route!(exposure.join(tags)),
+            (Some(trust), None) => route!(exposure.join(trust)),
+            (Some(trust), Some(tags)) => route!(exposure.join(trust.join(tags))),
         }
     }
 }

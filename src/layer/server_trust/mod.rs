@@ -4,8 +4,9 @@
 //! server, be it a proxy, a child process or a service in the same program, and sees to it that only the tools that the
 //! entry exposes are listed and called, that the server asks its clients for nothing which it may not ask for, that its
 //! images and sound pass only where the entry says so, and that tools are still those that were
-//! [approved](ServerTrustLayer::with_pins). It is the outermost layer of this crate but
-//! for [`binding`](crate::binding)'s; [join](ServerTrustLayer::join) the others to it.
+//! [approved](ServerTrustLayer::with_pins). It stands right inside of the [gate](super::argument_allowlist), so that
+//! whoever may not call a tool makes it ask for nothing, and outside of content trust and tags;
+//! [join](ServerTrustLayer::join) those to it.
 //!
 //! # When a request passes
 //!

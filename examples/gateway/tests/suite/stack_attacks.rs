@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::offers::Client;
-use crate::support::{Reply, Setup, Upstream, ok};
+use crate::offers::{Client, Folder};
+use crate::pins::{ECHO, ECHO_HASH, hash, line, pins_at};
+use crate::support::{Reply, Setup, Upstream, call, ok};
+use crate::wire::Request;
 
 const UNTRUSTED: &str = "tool_allowlist = [\"a\"]";
 
@@ -37,4 +39,59 @@ fn media_go_from_structured_content_whatever_is_done_with_it() {
             assert_eq!(answer.text().contains("kept"), mode != "strip", "{mode}: {answer}");
         }
     }
+}
+
+/// A gateway in front of a server with the id `a`, some tools of which are approved.
+fn pinned(upstream: &Upstream) -> (Folder, Setup) {
+    let folder = Folder::new();
+    let lock = folder.file("pins.lock");
+    let run = hash(r#"{"name":"run"}"#);
+    std::fs::write(&lock, line("a", "echo", ECHO_HASH) + &line("a", "run", &run)).unwrap();
+    let setup = Setup::of(upstream.address).section(&pins_at(&lock));
+    (folder, setup)
+}
+
+/// A server that lists `echo`, and has it.
+fn listing() -> Upstream {
+    Upstream::new(|request| {
+        let (asked, id) = (request.json(), request.id());
+        let result = if asked["method"] == "tools/list" {
+            format!(r#"{{"tools":[{ECHO},{{"name":"run"}}]}}"#)
+        } else {
+            r#"{"content":[]}"#.to_owned()
+        };
+        Reply::Keep(ok(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)))
+    })
+}
+
+/// Whoever may not call a tool makes nobody ask for it, and is told the same as without a lock file.
+#[test]
+fn what_the_policy_refuses_asks_the_server_for_nothing() {
+    let upstream = listing();
+    let (_folder, setup) = pinned(&upstream);
+    let (gateway, unpinned) = (setup.start(), Setup::of(upstream.address).start());
+    let run = call("1", "run").replace("{}", r#"{"cmd":"rm"}"#);
+    for request in [
+        Request::post("/mcp/a", run),
+        Request::post("/mcp/a", call("1", "echo")).set("authorization", "Bearer k-stranger"),
+    ] {
+        for request in [request.clone(), request.streamable()] {
+            let (refused, expected) = (gateway.send(&request), unpinned.send(&request));
+            assert_eq!((refused.status(), refused.text()), (expected.status(), expected.text()));
+            assert!(refused.reason().starts_with("policy."), "{refused}");
+        }
+    }
+    assert_eq!(upstream.seen().len(), 0, "{:#?}", upstream.seen());
+}
+
+/// What the gateway asks for itself is no request of anybody's.
+#[test]
+fn what_the_gateway_asks_for_itself_is_not_counted() {
+    let upstream = listing();
+    let (_folder, setup) = pinned(&upstream);
+    let gateway = setup.start();
+    assert_eq!(gateway.send(&Request::post("/mcp/a", call("1", "echo"))).status(), 200);
+    let methods: Vec<_> = upstream.seen().iter().map(|seen| seen.json()["method"].clone()).collect();
+    assert_eq!(methods, ["tools/list", "tools/call"]);
+    assert_eq!(gateway.counter("toolgate_decisions_total{outcome=\"allow\",reason=\"\",server=\"a\"}"), 1);
 }
