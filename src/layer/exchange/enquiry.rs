@@ -4,8 +4,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::Response;
+use http::header::{HeaderValue, WWW_AUTHENTICATE};
 use http::request::Parts;
+use http::{Response, StatusCode};
 use http_body::Body;
 use pin_project_lite::pin_project;
 
@@ -40,6 +41,28 @@ pub(crate) enum Heard {
     Other,
     /// Nothing else is asked.
     Over,
+}
+
+/// What a client has to learn of an answer that is none: that its session is over, or that it has to log in.
+pub(super) struct TurnedAway {
+    status: StatusCode,
+    challenges: Vec<HeaderValue>,
+}
+
+impl TurnedAway {
+    pub(super) fn of<R>(response: &Response<R>) -> Option<Self> {
+        let status = response.status();
+        let challenges = || response.headers().get_all(WWW_AUTHENTICATE).iter().cloned().collect();
+        let says_so = [StatusCode::NOT_FOUND, StatusCode::UNAUTHORIZED].contains(&status);
+        says_so.then(|| Self { status, challenges: challenges() })
+    }
+
+    /// Has a refusal say so as well.
+    pub(super) fn tell(self, refusal: &mut Response<Bytes>) {
+        *refusal.status_mut() = self.status;
+        let headers = refusal.headers_mut();
+        headers.extend(self.challenges.into_iter().map(|challenge| (WWW_AUTHENTICATE, challenge)));
+    }
 }
 
 pin_project! {

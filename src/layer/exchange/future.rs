@@ -13,7 +13,7 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use super::enquiry::{Enquiry, Heard, Reply};
+use super::enquiry::{Enquiry, Heard, Reply, TurnedAway};
 use super::front::Front;
 use super::guard::{Admitted, Decided, Guard, Step};
 use super::pass::{Passed, Waiting};
@@ -113,10 +113,14 @@ where
     }
 
     /// What follows once nothing else is asked.
-    fn asked(enquiry: Box<dyn Enquiry>, service: S, front: &Front) -> Self {
+    fn asked(enquiry: Box<dyn Enquiry>, service: S, front: &Front, turned_away: Option<TurnedAway>) -> Self {
         match enquiry.decide() {
             Ok(forward) => State::Ready { next: Some(Next::Forward(Box::new(forward))), service: Some(service) },
-            Err(denial) => State::Answer { response: Some(front.answer(&denial)) },
+            Err(denial) => {
+                let mut response = front.answer(&denial);
+                turned_away.into_iter().for_each(|turned_away| turned_away.tell(&mut response));
+                State::Answer { response: Some(response) }
+            }
         }
     }
 }
@@ -142,11 +146,12 @@ where
                 StateProjection::Ask { future, waiting } => {
                     let response = ready!(future.poll(cx));
                     let (enquiry, service) = once(waiting);
+                    let turned_away = response.as_ref().ok().and_then(TurnedAway::of);
                     let budget = || front.limits.budget.clone();
                     let reply = response.ok().and_then(|response| Reply::of(response, enquiry.limit(), budget()));
                     match reply {
                         Some(reply) => State::Hear { reply, waiting: Some((enquiry, service)) },
-                        None => State::asked(enquiry, service, front),
+                        None => State::asked(enquiry, service, front, turned_away),
                     }
                 }
                 StateProjection::Decide { deciding, ready } => {
@@ -178,7 +183,7 @@ where
                     };
                     match heard {
                         Heard::Next => State::Ready { next: Some(Next::Ask(enquiry)), service: Some(service) },
-                        Heard::Other | Heard::Over => State::asked(enquiry, service, front),
+                        Heard::Other | Heard::Over => State::asked(enquiry, service, front, None),
                     }
                 }
                 StateProjection::Mark { markings, waiting } => {

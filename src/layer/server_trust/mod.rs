@@ -75,8 +75,9 @@
 //! - All pages together may have what [a list](ServerTrustLayer::with_max_list_bytes) may have in bytes, and 65,536 tools;
 //!   there may be 100 pages. Of a stream, what is there before the answer is passed over, requests of the server included.
 //! - What is no such list, as an error, a status that is none of success, or a cursor that comes back, refuses the call by
-//!   `server.list_unavailable`; the next one asks again. An error of the service while it answers is such a case; one while
-//!   it gets ready is handed on.
+//!   `server.list_unavailable`; the next one asks again. The statuses 401, with its challenges, and 404 become the
+//!   refusal's: by them a client learns that it has to log in, or to begin a session anew. An error of the service
+//!   while it answers is such a case; one while it gets ready is handed on.
 //! - Joined layers further in hand back what the server has written. Those that are stacked leave out what they always do.
 //!   A layer that refuses the question refuses the call.
 //! - A client's own list counts as well, if it was asked for without a cursor and comes without one. Once the server says

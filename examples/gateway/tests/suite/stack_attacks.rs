@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::offers::{Client, Folder};
 use crate::pins::{ECHO, ECHO_HASH, hash, line, pins_at};
-use crate::support::{Reply, Setup, Upstream, call, ok};
+use crate::support::{Reply, Setup, Upstream, call, ok, response, session};
 use crate::wire::Request;
 
 const UNTRUSTED: &str = "tool_allowlist = [\"a\"]";
@@ -94,4 +94,28 @@ fn what_the_gateway_asks_for_itself_is_not_counted() {
     let methods: Vec<_> = upstream.seen().iter().map(|seen| seen.json()["method"].clone()).collect();
     assert_eq!(methods, ["tools/list", "tools/call"]);
     assert_eq!(gateway.counter("toolgate_decisions_total{outcome=\"allow\",reason=\"\",server=\"a\"}"), 1);
+}
+
+/// By the status a client learns that it has to begin anew, or to log in.
+#[test]
+fn who_has_to_begin_anew_is_told_so_before_a_call_as_well() {
+    let challenge = "Bearer resource_metadata=\"https://login.example/\"";
+    for (status, more) in
+        [("404 Not Found", String::new()), ("401 Unauthorized", format!("www-authenticate: {challenge}\r\n"))]
+    {
+        let mut said = response(status, "text/plain", "no such session");
+        let at = said.windows(2).position(|two| two == b"\r\n").unwrap() + 2;
+        said.splice(at..at, more.bytes());
+        let upstream = Upstream::saying(said);
+        let (_folder, setup) = pinned(&upstream);
+        let gateway = setup.start();
+        let request = Request::post("/mcp/a", call("7", "echo")).with("mcp-session-id", &session("s-1"));
+        for request in [request.clone(), request.streamable()] {
+            let answer = gateway.send(&request);
+            assert_eq!(answer.status().to_string(), status[..3], "{answer}");
+            assert_eq!(answer.header("www-authenticate"), (!more.is_empty()).then_some(challenge));
+            assert_eq!((&*answer.id(), &*answer.reason()), ("7", "server.list_unavailable"), "{answer}");
+        }
+        assert!(upstream.seen().iter().all(|seen| seen.json()["method"] == "tools/list"), "no call is forwarded");
+    }
 }
