@@ -85,8 +85,9 @@
 //!    the request is not handed on. `ping` and what it may ask are. Answers go to the server's address in the session
 //!    of the request whose stream it was, 64 at a time; until there is room for more, the stream waits.
 //! 6. **Users** have the time that the reach gives them. Then what they have been asked is declined from here, and a
-//!    later answer of theirs ends here. No more than 1024 are waited for; of more the server is told at once that they
-//!    decline.
+//!    later answer of theirs ends here. So does that of another [`Principal`](crate::Principal) in the same session, or
+//!    where there are no sessions, while theirs is waited for. No more than 1024 are waited for; of more the server is told at once that
+//!    they decline.
 //! 7. **Events** of such a server pass each as soon as it is complete, with their bytes. One that is longer than an
 //!    [answer](HttpConfig::with_max_answer_bytes) may be ends its stream. What cannot be read, is coded, or is a batch
 //!    of more than 1024 messages, passes untouched: a [layer](crate::layer::server_trust) in front judges it.
@@ -110,7 +111,7 @@
 //! - What `Connection` names is removed from answers, not from requests: a client must not be able to remove what a
 //!   gateway has added. Remove it where requests come in.
 //! - A stream of events over HTTP may be silent, or go on, for ever.
-//! - Of servers without sessions, an answer is any client's that names the id of what a user was asked.
+//! - Of servers without sessions, an answer to what is no elicitation is any client's that names its id.
 
 mod body;
 mod connect;
@@ -125,3 +126,17 @@ pub use self::connect::{ConnectError, Upstream, UpstreamConfig};
 pub use self::future::UpstreamFuture;
 pub use self::http::{HttpConfig, HttpUpstream, InvalidHttpConfig, Resolution, Resolve};
 pub use self::stdio::{NoRuntime, StdioConfig, StdioUpstream};
+use crate::Principal;
+
+/// Whether both are one. A token that was renewed in between makes nobody another.
+fn same_user(one: Option<&Principal>, other: Option<&Principal>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => names(one) == names(other),
+        (None, None) => true,
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+fn names(principal: &Principal) -> (Option<&str>, &str, Option<&str>, &str) {
+    (principal.tenant(), principal.method(), principal.issuer(), principal.subject())
+}

@@ -4,9 +4,13 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::HeaderValue;
+use http::request::Parts;
 use tokio::task::AbortHandle;
 
+use super::replier::SESSION;
+use crate::Principal;
 use crate::message::same_id;
+use crate::upstream::same_user;
 
 /// The users that may be asked at once, and the requests that are remembered to have been declined from here.
 const MAX: usize = 1024;
@@ -25,10 +29,23 @@ struct Table {
     next: u64,
 }
 
-/// By which a request is known: servers without sessions give several clients the same.
+/// Who is asked, or answers: servers without sessions give several clients the same ids.
+#[derive(Clone, Debug, Default)]
+pub(super) struct User {
+    pub(super) session: Option<HeaderValue>,
+    principal: Option<Principal>,
+}
+
+impl User {
+    pub(super) fn of(head: &Parts) -> Self {
+        Self { session: head.headers.get(SESSION).cloned(), principal: head.extensions.get().cloned() }
+    }
+}
+
+/// By which a request is known.
 #[derive(Debug)]
 struct Asked {
-    session: Option<HeaderValue>,
+    user: User,
     id: Box<str>,
 }
 
@@ -40,22 +57,27 @@ struct Waiting {
 }
 
 impl Asked {
-    fn is(&self, session: Option<&HeaderValue>, id: &str) -> bool {
-        self.session.as_ref() == session && same_id(&self.id, id)
+    fn is(&self, user: &User, id: &str) -> bool {
+        self.reads_as(user, id) && same_user(self.user.principal.as_ref(), user.principal.as_ref())
+    }
+
+    /// Whether a server takes an answer of this user for one to this.
+    fn reads_as(&self, user: &User, id: &str) -> bool {
+        self.user.session == user.session && same_id(&self.id, id)
     }
 }
 
 impl Elicitations {
     /// Waits for an answer, for as long as `timer` does, which is given the number to [expire](Self::expire). `false` if
     /// there are too many.
-    pub(super) fn wait(&self, session: Option<&HeaderValue>, id: &str, timer: impl FnOnce(u64) -> AbortHandle) -> bool {
+    pub(super) fn wait(&self, user: &User, id: &str, timer: impl FnOnce(u64) -> AbortHandle) -> bool {
         let mut table = self.table();
         if table.waiting.len() >= MAX || id.len() > MAX_ID {
             return false;
         }
         let number = table.next;
         table.next += 1;
-        let asked = Asked { session: session.cloned(), id: id.into() };
+        let asked = Asked { user: user.clone(), id: id.into() };
         table.waiting.push_back(Waiting { number, asked, timer: timer(number) });
         true
     }
@@ -72,14 +94,21 @@ impl Elicitations {
         true
     }
 
+    /// Whether a server would take an answer for that of another user, who is asked.
+    pub(super) fn is_of_another(&self, user: &User, id: &str) -> bool {
+        let waiting = &self.table().waiting;
+        waiting.iter().any(|waiting| waiting.asked.reads_as(user, id))
+            && !waiting.iter().any(|waiting| waiting.asked.is(user, id))
+    }
+
     /// Takes note of an answer; whether it comes too late.
-    pub(super) fn is_late(&self, session: Option<&HeaderValue>, id: &str) -> bool {
+    pub(super) fn is_late(&self, user: &User, id: &str) -> bool {
         let mut table = self.table();
-        if let Some(at) = table.waiting.iter().position(|waiting| waiting.asked.is(session, id)) {
+        if let Some(at) = table.waiting.iter().position(|waiting| waiting.asked.is(user, id)) {
             table.waiting.remove(at).into_iter().for_each(|waiting| waiting.timer.abort());
             return false;
         }
-        table.declined.iter().any(|asked| asked.is(session, id))
+        table.declined.iter().any(|asked| asked.is(user, id))
     }
 
     /// Whether no answer concerns this.
@@ -97,6 +126,11 @@ impl Elicitations {
 mod tests {
     use super::*;
 
+    fn user(session: Option<&'static str>, subject: Option<&str>) -> User {
+        let principal = subject.map(|subject| Principal::new("key", subject).unwrap());
+        User { session: session.map(HeaderValue::from_static), principal }
+    }
+
     fn forever(_: u64) -> AbortHandle {
         tokio::spawn(std::future::pending::<()>()).abort_handle()
     }
@@ -104,7 +138,7 @@ mod tests {
     #[tokio::test]
     async fn an_answer_is_late_once_it_has_been_given() {
         let all = Elicitations::default();
-        let (one, other) = (HeaderValue::from_static("1"), HeaderValue::from_static("2"));
+        let (one, other, nobody) = (user(Some("1"), None), user(Some("2"), None), User::default());
         let (mut number, mut timer) = (0, None);
         assert!(all.is_empty());
         let keep = |given: u64| {
@@ -112,43 +146,58 @@ mod tests {
             (number, timer) = (given, Some(handle.clone()));
             handle
         };
-        assert!(all.wait(Some(&one), "7", keep));
-        assert!(!all.is_late(Some(&other), "7") && !all.is_late(None, "7") && !all.is_late(Some(&one), "\"7\""));
-        assert!(!all.is_late(Some(&one), "7.0"), "it is the same, and in time");
+        assert!(all.wait(&one, "7", keep));
+        assert!(!all.is_late(&other, "7") && !all.is_late(&nobody, "7") && !all.is_late(&one, "\"7\""));
+        assert!(!all.is_late(&one, "7.0"), "it is the same, and in time");
         tokio::task::yield_now().await;
         assert!(timer.unwrap().is_finished() && !all.expire(number));
-        assert!(!all.is_late(Some(&one), "7"), "nobody asks");
+        assert!(!all.is_late(&one, "7"), "nobody asks");
 
-        assert!(all.wait(None, "\"a\"", |given| {
+        assert!(all.wait(&nobody, "\"a\"", |given| {
             number = given;
             forever(given)
         }));
         assert!(all.expire(number) && !all.expire(number));
-        assert!(all.is_late(None, "\"\\u0061\"") && all.is_late(None, "\"a\"") && !all.is_late(Some(&one), "\"a\""));
-        assert!(all.wait(None, "\"a\"", forever), "it asks again");
-        assert!(!all.is_late(None, "\"a\"") && all.is_late(None, "\"a\""));
+        assert!(all.is_late(&nobody, "\"\\u0061\"") && all.is_late(&nobody, "\"a\"") && !all.is_late(&one, "\"a\""));
+        assert!(all.wait(&nobody, "\"a\"", forever), "it asks again");
+        assert!(!all.is_late(&nobody, "\"a\"") && all.is_late(&nobody, "\"a\""));
+    }
+
+    #[tokio::test]
+    async fn users_without_sessions_are_told_apart() {
+        let all = Elicitations::default();
+        let (ana, bob) = (user(None, Some("ana")), user(None, Some("bob")));
+        let renewed = User { principal: ana.principal.clone().map(|ana| ana.with_epoch("token-2")), session: None };
+        assert!(all.wait(&ana, "1", forever));
+        assert!(all.is_of_another(&bob, "1") && all.is_of_another(&User::default(), "1"));
+        assert!(!all.is_of_another(&renewed, "1") && !all.is_of_another(&bob, "2"));
+        assert!(!all.is_of_another(&user(Some("s"), Some("bob")), "1"), "nobody was asked that");
+        assert!(all.wait(&bob, "1", forever));
+        assert!(!all.is_of_another(&bob, "1") && !all.is_late(&bob, "1"), "both are asked");
+        assert!(all.is_of_another(&bob, "1"), "hers is still waited for");
+        assert!(!all.is_late(&renewed, "1") && !all.is_of_another(&bob, "1"));
     }
 
     #[tokio::test]
     async fn there_are_only_so_many() {
-        let all = Elicitations::default();
-        assert!(!all.wait(None, &"1".repeat(MAX_ID + 1), forever));
+        let (all, nobody) = (Elicitations::default(), User::default());
+        assert!(!all.wait(&nobody, &"1".repeat(MAX_ID + 1), forever));
         for id in 0..MAX {
-            assert!(all.wait(None, &id.to_string(), forever));
+            assert!(all.wait(&nobody, &id.to_string(), forever));
         }
-        assert!(!all.wait(None, "-1", forever));
+        assert!(!all.wait(&nobody, "-1", forever));
         for number in 0..MAX as u64 {
             assert!(all.expire(number));
         }
-        assert!(all.is_late(None, "0"));
+        assert!(all.is_late(&nobody, "0"));
         let mut number = 0;
         assert!(
-            all.wait(None, "-1", |given| {
+            all.wait(&nobody, "-1", |given| {
                 number = given;
                 forever(given)
             }) && all.expire(number)
         );
-        assert!(!all.is_late(None, "0") && all.is_late(None, "1") && all.is_late(None, "-1"));
+        assert!(!all.is_late(&nobody, "0") && all.is_late(&nobody, "1") && all.is_late(&nobody, "-1"));
         assert_eq!(all.table().declined.len(), MAX);
     }
 }

@@ -35,7 +35,7 @@ impl Inner {
             Reply::Lost(fault) => return refused(requester.refusal(DenialKind::Body(fault))),
             Reply::InTime(body) => body,
         };
-        let replier = Replier::of(self, &head.headers);
+        let replier = Replier::of(self, &head);
         head.uri = self.config.uri.clone();
         // Over a connection of our own it is said anew.
         head.version = Version::HTTP_11;

@@ -3,7 +3,7 @@
 use http::Method;
 use http::request::Parts;
 
-use super::replier::SESSION;
+use super::elicitations::User;
 use super::{BoxBody, Inner, whole};
 use crate::answer::Requester;
 use crate::http::{BodyFault, BodyLimits, Collect};
@@ -14,7 +14,7 @@ use crate::upstream::envelope::{Sort, read_all, text_at};
 pub(super) enum Reply {
     /// Nothing, or an answer in time: it is sent on.
     InTime(BoxBody),
-    /// All of it has been answered from here.
+    /// All of it has been answered from here, or somebody else is asked for some of it.
     Late,
     /// The body has not arrived.
     Lost(BodyFault),
@@ -48,10 +48,14 @@ impl Inner {
         if self.is_late(head, replies) { Reply::Late } else { Reply::InTime(whole(bytes)) }
     }
 
-    /// Whether each of these is the id of an answer that comes too late. All are taken note of.
+    /// Whether each of these is the id of an answer that comes too late, all of which are taken note of; or one of them
+    /// that of an answer which somebody else is asked for.
     fn is_late<'a>(&self, head: &Parts, replies: impl Iterator<Item = Option<&'a str>>) -> bool {
-        let session = head.headers.get(SESSION);
-        let late = replies.map(|id| id.is_some_and(|id| self.elicitations.is_late(session, id)));
+        let (user, replies) = (User::of(head), Vec::from_iter(replies));
+        if replies.iter().flatten().any(|id| self.elicitations.is_of_another(&user, id)) {
+            return true;
+        }
+        let late = replies.into_iter().map(|id| id.is_some_and(|id| self.elicitations.is_late(&user, id)));
         late.fold(None, |all: Option<bool>, late| Some(all.unwrap_or(true) && late)).unwrap_or(false)
     }
 }

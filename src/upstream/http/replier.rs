@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use memchr::memchr;
 use tokio::runtime::Handle;
@@ -12,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 
 use super::asks::{Ask, Fate, Message, read};
+use super::elicitations::User;
 use super::{BoxBody, Inner, headers, whole};
 use crate::json::{Cuts, Edits, join};
 use crate::server::{Reach, ReachBack};
@@ -26,7 +28,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) struct Replier {
     upstream: Arc<Inner>,
     reach: ReachBack,
-    session: Option<HeaderValue>,
+    user: User,
     version: Option<HeaderValue>,
     runtime: Handle,
 }
@@ -45,20 +47,20 @@ pub(super) enum Left {
 }
 
 impl Replier {
-    /// For the stream that answers a request with these headers; none if there is nothing to answer.
-    pub(super) fn of(upstream: &Arc<Inner>, headers: &HeaderMap) -> Option<Self> {
+    /// For the stream that answers a request with this head; none if there is nothing to answer.
+    pub(super) fn of(upstream: &Arc<Inner>, head: &Parts) -> Option<Self> {
         Some(Self {
             reach: upstream.config.reach?,
             upstream: Arc::clone(upstream),
-            session: headers.get(SESSION).cloned(),
-            version: headers.get(VERSION).cloned(),
+            user: User::of(head),
+            version: head.headers.get(VERSION).cloned(),
             runtime: Handle::try_current().ok()?,
         })
     }
 
     /// For a stream in a session that begins with it.
     pub(super) fn in_session(mut self, headers: &HeaderMap) -> Self {
-        self.session = self.session.or_else(|| headers.get(SESSION).cloned());
+        self.user.session = self.user.session.or_else(|| headers.get(SESSION).cloned());
         self
     }
 
@@ -136,7 +138,7 @@ impl Replier {
     fn elicit(&self, id: &str) -> bool {
         let Some(time) = self.reach.elicitation() else { return false };
         let declined = reply(id, DECLINED);
-        self.upstream.elicitations.wait(self.session.as_ref(), id, |number| {
+        self.upstream.elicitations.wait(&self.user, id, |number| {
             let this = self.clone();
             let timer = self.runtime.spawn(async move {
                 sleep(time).await;
@@ -177,7 +179,7 @@ impl Replier {
         let own = request.headers_mut();
         own.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         own.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        own.extend(self.session.clone().map(|session| (SESSION, session)));
+        own.extend(self.user.session.clone().map(|session| (SESSION, session)));
         own.extend(self.version.clone().map(|version| (VERSION, version)));
         headers::for_server(own, &config.host, &config.headers);
         request

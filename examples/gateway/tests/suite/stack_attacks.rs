@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::offers::{Client, Folder};
 use crate::pins::{ECHO, ECHO_HASH, hash, line, pins_at};
-use crate::support::{Reply, Setup, Upstream, call, ok, response, session};
-use crate::wire::Request;
+use crate::support::{Gateway, Reply, Setup, Upstream, call, ok, response, session};
+use crate::wire::{Message, Request};
 
 const UNTRUSTED: &str = "tool_allowlist = [\"a\"]";
 
@@ -118,4 +118,41 @@ fn who_has_to_begin_anew_is_told_so_before_a_call_as_well() {
         }
         assert!(upstream.seen().iter().all(|seen| seen.json()["method"] == "tools/list"), "no call is forwarded");
     }
+}
+
+/// What a caller answers.
+fn reply(gateway: &Gateway, key: &str, action: &str) -> Message {
+    let body = json!({ "jsonrpc": "2.0", "id": "e-1", "result": { "action": action } }).to_string();
+    gateway.send(&Request::post("/mcp/files", body).streamable().set("authorization", &format!("Bearer {key}")))
+}
+
+/// What one user is asked is none of another's business, where no session tells them apart.
+#[test]
+fn nobody_answers_what_somebody_else_is_asked() {
+    let upstream = Upstream::new(|request| {
+        if request.json()["method"].is_null() {
+            return Reply::Keep(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n".to_vec());
+        }
+        let asked = r#"{"jsonrpc":"2.0","id":"e-1","method":"elicitation/create","params":{}}"#;
+        let answer = json!({ "jsonrpc": "2.0", "id": request.json()["id"], "result": { "content": [] } });
+        Reply::Keep(response("200 OK", "text/event-stream", format!("data: {asked}\n\ndata: {answer}\n\n")))
+    });
+    let lines = format!("{UNTRUSTED}\nelicitation_enabled = true\nelicitation_timeout_secs = 60\ntimeout = \"20s\"");
+    let gateway = Setup::open().entry("files", &transport(&upstream), &lines).start();
+    let answered = || {
+        let seen = upstream.seen().into_iter().map(|seen| seen.json());
+        seen.filter(|seen| seen["method"].is_null()).map(|seen| seen["result"]["action"].clone()).collect::<Vec<_>>()
+    };
+    let asked = Client::streaming(gateway.address, "files").call("a", &json!({})).messages();
+    assert_eq!(asked[0]["method"], "elicitation/create");
+    assert_eq!(reply(&gateway, "k-user-2", "accept").status(), 202);
+    // Nor within a batch.
+    let accepts = r#"{"jsonrpc":"2.0","id":"e-1","result":{"action":"accept"}}"#;
+    let batch = format!("[{},{accepts}]", accepts.replace("e-1", "e-2"));
+    let batch = Request::post("/mcp/files", batch).streamable().with("mcp-protocol-version", "2025-03-26");
+    let accepted = gateway.send(&batch.set("authorization", "Bearer k-user-2"));
+    assert_eq!(accepted.status(), 202, "{accepted}");
+    assert_eq!(upstream.seen().len(), 1, "bob was not asked: {:?}", answered());
+    assert_eq!(reply(&gateway, "k-user", "decline").status(), 202);
+    assert_eq!(answered(), ["decline"]);
 }

@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Request};
 
+use super::super::elicitations::User;
 use super::super::{HttpConfig, HttpUpstream};
 use super::*;
 use crate::server::{McpTransport, ReachBack, ServerEntry};
@@ -43,7 +44,7 @@ async fn read(limit: usize, frames: impl IntoIterator<Item = Frame<Bytes>>) -> R
     let config = HttpConfig::new("http://127.0.0.1:1/").unwrap().with_reach(ReachBack::NONE);
     let config = config.on_refused(move |_| _ = counter.fetch_add(1, SeqCst));
     let HttpUpstream(upstream) = HttpUpstream::new(config).unwrap();
-    let replier = Replier::of(&upstream, &HeaderMap::new()).unwrap();
+    let replier = Replier::of(&upstream, &Request::new(()).into_parts().0).unwrap();
     let mut watched = Watched::new(Script(frames.into_iter().collect()), limit, replier);
     let mut read = Read { frames: Vec::new(), trailers: None, broken: false, refused: 0 };
     while let Some(frame) = std::future::poll_fn(|cx| watched.poll_frame(cx)).await {
@@ -132,7 +133,7 @@ async fn an_answer_is_in_time_until_another_is_sent() {
     let entry = entry.with_elicitation_enabled(true).with_elicitation_timeout_secs(1);
     let config = HttpConfig::new("http://127.0.0.1:1/").unwrap().with_reach(ReachBack::new(&entry));
     let HttpUpstream(upstream) = HttpUpstream::new(config).unwrap();
-    let replier = Replier::of(&upstream, &HeaderMap::new()).unwrap();
+    let replier = Replier::of(&upstream, &Request::new(()).into_parts().0).unwrap();
     let all = u32::try_from(upstream.answers.available_permits()).unwrap();
     let taken = Arc::clone(&upstream.answers).acquire_many_owned(all).await.unwrap();
     for id in ["1", "2"] {
@@ -141,17 +142,17 @@ async fn an_answer_is_in_time_until_another_is_sent() {
         assert!(sieved.answers.is_empty() && matches!(sieved.left, Left::All));
     }
     tokio::time::sleep(Duration::from_millis(1300)).await;
-    assert!(!upstream.elicitations.is_late(None, "1"), "there was no room for another answer");
+    assert!(!upstream.elicitations.is_late(&User::default(), "1"), "there was no room for another answer");
     drop(taken);
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(upstream.elicitations.is_late(None, "2"));
+    assert!(upstream.elicitations.is_late(&User::default(), "2"));
 }
 
 #[tokio::test]
 async fn a_stream_waits_until_its_answers_can_be_sent() {
     let HttpUpstream(upstream) =
         HttpUpstream::new(HttpConfig::new("http://127.0.0.1:1/").unwrap().with_reach(ReachBack::NONE)).unwrap();
-    let replier = Replier::of(&upstream, &HeaderMap::new()).unwrap();
+    let replier = Replier::of(&upstream, &Request::new(()).into_parts().0).unwrap();
     let all = u32::try_from(upstream.answers.available_permits()).unwrap();
     let taken = Arc::clone(&upstream.answers).acquire_many_owned(all).await.unwrap();
     let script = Script([frame(&format!("data: {ASKS}\n\ndata: {NEWS}\n\n"))].into());
