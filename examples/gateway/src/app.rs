@@ -98,7 +98,10 @@ impl<'p> Gateway<'p> {
         let (stack, path) = (Stack::new(self, at, server)?, format!("/mcp/{}", server.entry.id));
         Ok(match server.builtin {
             Some(which) => stack.mount(router, &path, Builtin::new(which)),
-            None => stack.mount(router, &path, upstream::connect(self, at, server)?),
+            None => {
+                let upstream = upstream::connect(self, at, server, stack.exposure())?;
+                stack.mount(router, &path, upstream)
+            }
         })
     }
 }

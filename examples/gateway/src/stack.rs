@@ -59,6 +59,11 @@ impl Stack {
         })
     }
 
+    /// What holds the server to what is declared of it.
+    pub(crate) fn exposure(&self) -> ServerTrustLayer {
+        self.exposure.clone()
+    }
+
     /// Puts a server behind its layers at a path.
     pub(crate) fn mount<S, R>(self, router: Router, path: &str, server: S) -> Router
     where

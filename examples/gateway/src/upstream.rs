@@ -6,6 +6,7 @@ use axum::body::Body;
 use http::{HeaderValue, Request, Response};
 use tower::{Service, ServiceBuilder};
 use tower_toolgate::answer::{Denial, DenialKind};
+use tower_toolgate::layer::server_trust::ServerTrustLayer;
 use tower_toolgate::trust::SessionTaint;
 use tower_toolgate::upstream::{UpstreamBody, UpstreamConfig};
 
@@ -24,6 +25,7 @@ pub(crate) fn connect(
     gateway: &Gateway<'_>,
     at: usize,
     server: &ServerConfig,
+    exposure: ServerTrustLayer,
 ) -> Result<
     impl Service<Request<Body>, Response = Response<UpstreamBody>, Error = Infallible, Future: Send>
     + Clone
@@ -34,6 +36,7 @@ pub(crate) fn connect(
     Problem,
 > {
     let config = server.entry.upstream_config().map(|config| counted(config, &gateway.metrics, &server.entry.id));
+    let config = config.map(|config| watched(config, exposure));
     let upstream = config.and_then(UpstreamConfig::connect);
     let upstream = upstream.map_err(|error| servers::of_connect(gateway.parsed, at, &error))?;
     let (metrics, id) = (gateway.metrics.clone(), server.entry.id.clone());
@@ -51,6 +54,14 @@ fn counted(config: UpstreamConfig, metrics: &Metrics, id: &str) -> UpstreamConfi
             let (metrics, id) = (metrics.clone(), id.to_owned());
             UpstreamConfig::Http(config.on_refused(move |reach| metrics.count_reach(&id, reach)))
         }
+        other => other,
+    }
+}
+
+/// A child that is started anew may have other tools than the one before.
+fn watched(config: UpstreamConfig, exposure: ServerTrustLayer) -> UpstreamConfig {
+    match config {
+        UpstreamConfig::Stdio(config) => UpstreamConfig::Stdio(config.on_end(move || exposure.forget_lists())),
         other => other,
     }
 }

@@ -92,6 +92,15 @@ impl ServerTrustLayer {
         self.set(|guard| guard.notes = Some(Arc::new(Notes::new(tell))))
     }
 
+    /// Forgets what lists have shown, as where the server says that it has other tools now: the next call asks for them.
+    /// All clones of this layer do, and what they have made, as long as they have the same pins.
+    ///
+    /// For hosts that learn that the server was started anew, such as of a child process
+    /// ([`on_end`](crate::upstream::StdioConfig::on_end)).
+    pub fn forget_lists(&self) {
+        self.guard.shown.iter().for_each(|shown| shown.change());
+    }
+
     front_methods!(unnamed);
 
     fn set_front(self, change: impl FnOnce(&mut Front)) -> Self {

@@ -82,7 +82,8 @@
 //!   A layer that refuses the question refuses the call.
 //! - A client's own list counts as well, if it was asked for without a cursor and comes without one. Once the server says
 //!   `notifications/tools/list_changed` the next call asks. It is heard in streams of events, and in JSON where that is read
-//!   anyway, by point 5 above.
+//!   anyway, by point 5 above. One that was started anew says nothing: [whoever learns of it](ServerTrustLayer::forget_lists)
+//!   has to.
 //!
 //! # One entry for several layers
 //!

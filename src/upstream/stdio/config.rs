@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::queue::Bounds;
@@ -71,6 +72,7 @@ pub struct StdioConfig {
     pub(super) child_per_era: bool,
     pub(super) revision: Box<str>,
     pub(super) roots: Vec<Root>,
+    pub(super) ended: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 impl StdioConfig {
@@ -97,6 +99,7 @@ impl StdioConfig {
             child_per_era: false,
             revision: LAST_REVISION.into(),
             roots: Vec::new(),
+            ended: None,
         }
     }
 
@@ -246,6 +249,35 @@ impl StdioConfig {
     #[must_use]
     pub fn with_root(mut self, uri: impl Into<String>, name: Option<&str>) -> Self {
         self.roots.push((uri.into(), name.map(str::to_owned)));
+        self
+    }
+
+    /// Sets who is told that a child has come to its end, before anything is said to the next one: that may be another
+    /// version of it.
+    ///
+    /// # Example
+    ///
+    /// What is known of its tools is asked for anew:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tower_toolgate::layer::server_trust::ServerTrustLayer;
+    /// use tower_toolgate::server::{McpTransport, ServerEntry};
+    /// use tower_toolgate::upstream::{StdioConfig, UpstreamConfig};
+    ///
+    /// let entry = ServerEntry::new("files", McpTransport::stdio("mcp-files"), Duration::from_secs(30));
+    /// let layer = ServerTrustLayer::new(&entry)?;
+    /// let watched = layer.clone();
+    /// let config = match entry.upstream_config()? {
+    ///     UpstreamConfig::Stdio(config) => UpstreamConfig::Stdio(config.on_end(move || watched.forget_lists())),
+    ///     other => other,
+    /// };
+    /// # _ = (layer, config);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn on_end(mut self, ended: impl Fn() + Send + Sync + 'static) -> Self {
+        self.ended = Some(Arc::new(ended));
         self
     }
 

@@ -160,6 +160,7 @@ impl Shared {
             End::Exited(_) | End::NotGreeted(_) | End::Mute | End::Deaf if doubtful => Life::Doubtful,
             End::Exited(_) | End::NotGreeted(_) | End::Mute | End::Deaf | End::OtherEra => Life::Over,
         };
+        self.config.ended.iter().for_each(|ended| ended());
         self.state.send_replace(match life {
             Life::Doubtful | Life::OtherEra => State::OtherEra,
             Life::Over | Life::Stopped => State::Down(UpstreamFault::Unavailable),
