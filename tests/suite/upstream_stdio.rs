@@ -201,7 +201,8 @@ async fn a_cancellation_names_the_request_of_the_same_principal() {
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "\u{61}"}});
     let escaped = cancel.to_string().replace("\"a\"", r#""\u0061""#);
     let mut request = post(&escaped);
-    request.extensions_mut().insert(Principal::new("key", "bob").unwrap());
+    // His token was renewed meanwhile.
+    request.extensions_mut().insert(Principal::new("key", "bob").unwrap().with_epoch("token-2"));
     assert_eq!(send(&upstream, request).await.status, 202);
     // Nobody's, and somebody else's.
     assert_eq!(send(&upstream, post(&cancel)).await.status, 202);

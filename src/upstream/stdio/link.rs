@@ -16,6 +16,7 @@ use crate::answer::UpstreamFault;
 use crate::json::{Edits, join};
 use crate::message::same_id;
 use crate::upstream::envelope::{Said, subscription_of, text_at};
+use crate::upstream::same_user;
 
 type Answer = Result<Bytes, UpstreamFault>;
 
@@ -141,7 +142,7 @@ impl Link {
     /// The one request of somebody's that has this id; two clients of one principal may use the same.
     pub(super) fn number_of(&self, id: &str, owner: Option<&Principal>) -> Option<u64> {
         let all = self.pending();
-        let fits = |pending: &&Pending| same_id(&pending.id, id) && pending.owner.as_ref() == owner;
+        let fits = |pending: &&Pending| same_id(&pending.id, id) && same_user(pending.owner.as_ref(), owner);
         let mut numbers = all.as_ref()?.iter().filter(|(_, pending)| fits(pending)).map(|(number, _)| *number);
         numbers.next().filter(|_| numbers.next().is_none())
     }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::Principal;
 use crate::json::Text;
 use crate::message::{TaskMentions, TaskPlace};
+use crate::upstream::same_user;
 
 /// The tasks that are remembered, and the bytes of an id that is.
 const MAX: usize = 4096;
@@ -30,8 +31,18 @@ impl Concern {
         match self {
             Self::All => true,
             Self::Nobody => false,
-            Self::Of(owner) => owner.as_ref() == listener,
+            Self::Of(owner) => same_user(owner.as_ref(), listener),
         }
+    }
+
+    /// What concerns both.
+    fn meet(self, other: Self) -> Self {
+        let same = match (&self, &other) {
+            (Self::All, Self::All) => true,
+            (Self::Of(owner), Self::Of(of_other)) => same_user(owner.as_ref(), of_other.as_ref()),
+            (Self::All | Self::Nobody | Self::Of(_), Self::All | Self::Nobody | Self::Of(_)) => false,
+        };
+        if same { other } else { Self::Nobody }
     }
 }
 
@@ -63,7 +74,7 @@ impl Tasks {
         let owner = |id: &str| tasks.iter().find(|(known, _)| **known == *id).map(|(_, owner)| owner.clone());
         let concern = |id: Option<Box<str>>| id.and_then(|id| owner(&id)).map_or(Concern::Nobody, Concern::Of);
         let all = mentions.into_iter().map(|mention| concern(mention.id));
-        all.reduce(|one, other| if one == other { one } else { Concern::Nobody }).unwrap_or(Concern::All)
+        all.reduce(Concern::meet).unwrap_or(Concern::All)
     }
 
     fn tasks(&self) -> MutexGuard<'_, VecDeque<(Box<str>, Option<Principal>)>> {
@@ -134,6 +145,18 @@ mod tests {
         let folded = news(&["\"1\""]).replace("{\"taskId", "{\"TaskId\":\"2\",\"taskId");
         assert_eq!(tasks.concern(folded.as_bytes()), Concern::Nobody, "{folded}");
         assert!(Concern::All.is_of(None) && !Concern::Of(None).is_of(somebody("ana").as_ref()));
+    }
+
+    #[test]
+    fn a_token_that_is_renewed_makes_nobody_another() {
+        let (tasks, at) = (Tasks::default(), |epoch: &str| somebody("ana").map(|ana| ana.with_epoch(epoch)));
+        tasks.learn(given(1).as_bytes(), at("token-1").as_ref());
+        tasks.learn(given(2).as_bytes(), at("token-2").as_ref());
+        for ids in [&["\"1\""][..], &["\"2\"", "\"1\""]] {
+            let concern = tasks.concern(news(ids).as_bytes());
+            assert!(concern.is_of(at("token-3").as_ref()) && concern.is_of(somebody("ana").as_ref()), "{ids:?}");
+            assert!(!concern.is_of(somebody("bob").as_ref()) && !concern.is_of(None), "{ids:?}");
+        }
     }
 
     #[test]
