@@ -120,23 +120,10 @@ mod future;
 mod http;
 mod replies;
 mod stdio;
+mod user;
 
 pub use self::body::{UpstreamBody, UpstreamBodyError};
 pub use self::connect::{ConnectError, Upstream, UpstreamConfig};
 pub use self::future::UpstreamFuture;
 pub use self::http::{HttpConfig, HttpUpstream, InvalidHttpConfig, Resolution, Resolve};
 pub use self::stdio::{NoRuntime, StdioConfig, StdioUpstream};
-use crate::Principal;
-
-/// Whether both are one. A token that was renewed in between makes nobody another.
-fn same_user(one: Option<&Principal>, other: Option<&Principal>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => names(one) == names(other),
-        (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => false,
-    }
-}
-
-fn names(principal: &Principal) -> (Option<&str>, &str, Option<&str>, &str) {
-    (principal.tenant(), principal.method(), principal.issuer(), principal.subject())
-}

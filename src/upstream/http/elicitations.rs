@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 use super::replier::SESSION;
 use crate::Principal;
 use crate::message::same_id;
-use crate::upstream::same_user;
+use crate::upstream::user::same_user;
 
 /// The users that may be asked at once, and the requests that are remembered to have been declined from here.
 const MAX: usize = 1024;

@@ -16,7 +16,7 @@ use crate::answer::UpstreamFault;
 use crate::json::{Edits, join};
 use crate::message::same_id;
 use crate::upstream::envelope::{Said, subscription_of, text_at};
-use crate::upstream::same_user;
+use crate::upstream::user::same_user;
 
 type Answer = Result<Bytes, UpstreamFault>;
 

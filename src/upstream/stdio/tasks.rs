@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::Principal;
 use crate::json::Text;
 use crate::message::{TaskMentions, TaskPlace};
-use crate::upstream::same_user;
+use crate::upstream::user::same_user;
 
 /// The tasks that are remembered, and the bytes of an id that is.
 const MAX: usize = 4096;
