@@ -32,8 +32,10 @@ impl Told {
 /// Who is told of doubts about tools that are exposed.
 pub(super) struct Notes {
     told: Told,
-    tell: Box<dyn Fn(&str, ToolNote) + Send + Sync>,
+    tell: Box<Tell>,
 }
+
+type Tell = dyn Fn(&str, ToolNote) + Send + Sync;
 
 impl Notes {
     pub(super) fn new(tell: impl Fn(&str, ToolNote) + Send + Sync + 'static) -> Self {
