@@ -268,3 +268,9 @@ fn is_token(text: &str) -> bool {
 fn is_preflight(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN) && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
+
+/// Whether a body is not what its type says until it is decoded.
+pub(crate) fn is_coded(headers: &HeaderMap) -> bool {
+    let plain = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
+    !headers.get_all(header::CONTENT_ENCODING).iter().all(plain)
+}

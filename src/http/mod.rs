@@ -17,4 +17,4 @@ pub(crate) use self::context::{Context, Place, Reading, StreamPlan};
 pub use self::head::HeadFault;
 #[cfg(feature = "content-trust")]
 pub(crate) use self::head::names_in_query;
-pub(crate) use self::head::{Admission, accepts_events, admit, admit_grpc, check_parameter};
+pub(crate) use self::head::{Admission, accepts_events, admit, admit_grpc, check_parameter, is_coded};

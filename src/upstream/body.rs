@@ -6,11 +6,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::http::{Broken, Watched, headers_for_client};
 use super::stdio::{Answering, Receiver};
+use crate::answer::{Denial, Negotiate, RespondToDenial};
 
 /// The body of an answer: complete, or a stream of a server's. Dropping it tells the server that nobody waits any more.
 #[derive(Debug)]
@@ -30,6 +32,13 @@ enum Kind {
 }
 
 impl UpstreamBody {
+    /// Says what went wrong, so that the caller can read it.
+    pub(super) fn refusing(denial: Denial) -> Response<Self> {
+        let mut response = Negotiate.respond(&denial).map(Self::complete);
+        response.extensions_mut().insert(denial);
+        response
+    }
+
     pub(super) fn complete(bytes: Bytes) -> Self {
         Self::of(Kind::Complete(Some(bytes).filter(|bytes| !bytes.is_empty())))
     }

@@ -11,9 +11,8 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 
 use super::guard::Decided;
-use super::headers::is_coded;
 use super::pass::Media;
-use crate::http::{BufferBudget, Reservation};
+use crate::http::{BufferBudget, Reservation, is_coded};
 use crate::response::{Gather, Missing, Splitter};
 
 /// Questions to the inner service, one after another, and what is decided by what comes of them.

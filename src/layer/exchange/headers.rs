@@ -1,8 +1,6 @@
 //! Headers of what is changed on its way.
 
-use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HeaderMap, HeaderName, HeaderValue,
-};
+use http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_LENGTH, ETAG, HeaderMap, HeaderName, HeaderValue};
 
 /// What says something of the bytes of a body.
 const OF_THE_BYTES: [HeaderName; 5] = [
@@ -24,11 +22,6 @@ pub(crate) fn measure(headers: &mut HeaderMap, length: usize) {
 /// What comes back is to be read, not inflated.
 pub(crate) fn ask_for_plain(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-}
-
-pub(super) fn is_coded(headers: &HeaderMap) -> bool {
-    let plain = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
-    !headers.get_all(CONTENT_ENCODING).iter().all(plain)
 }
 
 /// What this caller may see is for no other one (RFC 9111, section 5.2.2).

@@ -11,10 +11,10 @@ use memchr::memchr2;
 
 use super::front::Front;
 use super::guard::Guard;
-use super::headers::{forget_bytes, is_coded, make_private, measure};
+use super::headers::{forget_bytes, make_private, measure};
 use super::passage::Passage;
 use crate::answer::{DenialKind, Requester, TrustFault, UpstreamFault};
-use crate::http::{ResponseBody, check_parameter};
+use crate::http::{ResponseBody, check_parameter, is_coded};
 use crate::json::is_the_very;
 use crate::response::{Carrier, EventBody, Failure, Gather, Gathered, Markings, Missing, Origin, Stages, Watch};
 

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
@@ -14,8 +14,8 @@ use super::late::Reply;
 use super::replier::Replier;
 use super::watched::Watched;
 use super::{BoxBody, Inner, headers};
-use crate::answer::{Denial, DenialKind, Negotiate, Requester, RespondToDenial, UpstreamFault};
-use crate::http::{BodyFault, BodyLimits, Collect};
+use crate::answer::{DenialKind, Requester, UpstreamFault};
+use crate::http::{BodyFault, BodyLimits, Collect, is_coded};
 use crate::message::{Inspection, MessageKind, same_id};
 use crate::upstream::UpstreamBody;
 use crate::upstream::envelope::{Said, read, read_all, text_at};
@@ -32,7 +32,7 @@ impl Inner {
         let requester = Requester::of(&head);
         let body = match self.in_time(&head, &requester, body).await {
             Reply::Late => return accepted(),
-            Reply::Lost(fault) => return refused(requester.refusal(DenialKind::Body(fault))),
+            Reply::Lost(fault) => return UpstreamBody::refusing(requester.refusal(DenialKind::Body(fault))),
             Reply::InTime(body) => body,
         };
         let replier = Replier::of(self, &head);
@@ -44,7 +44,7 @@ impl Inner {
         let exchanged = self.exchange(Request::from_parts(head, body), requester.inspection(), deadline, replier).await;
         exchanged.unwrap_or_else(|fault| {
             tracing::warn!(server.name = %self.config.name, upstream.fault = fault.reason(), "no valid answer");
-            refused(requester.denial(fault))
+            UpstreamBody::refusing(requester.denial(fault))
         })
     }
 
@@ -156,17 +156,6 @@ fn accepted() -> Response<UpstreamBody> {
     let mut response = Response::new(UpstreamBody::complete(Bytes::new()));
     *response.status_mut() = StatusCode::ACCEPTED;
     response
-}
-
-fn refused(denial: Denial) -> Response<UpstreamBody> {
-    let mut response = Negotiate.respond(&denial).map(UpstreamBody::complete);
-    response.extensions_mut().insert(denial);
-    response
-}
-
-/// Whether a body is not what it is said to be until it is decoded.
-fn is_coded(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity")
 }
 
 /// Whether a body answers every request of another, each once.

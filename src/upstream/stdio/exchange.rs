@@ -16,7 +16,7 @@ use super::answering::{Answering, Caller, Next, Patience};
 use super::keep::{Shared, State, Up};
 use super::link::{Asked, replaced};
 use crate::Principal;
-use crate::answer::{Addressee, Client, Denial, DenialKind, Negotiate, Requester, RespondToDenial, UpstreamFault};
+use crate::answer::{Addressee, Client, Denial, DenialKind, Requester, UpstreamFault};
 use crate::http::{BodyLimits, Collect, Collected, Lost, accepts_events};
 use crate::message::{self, Era, IdSalvage, Inspection, Mcp, Message, MessageKind, Mirror, ReadError, Revision};
 use crate::upstream::UpstreamBody;
@@ -34,7 +34,7 @@ impl Shared {
     {
         let (head, body) = request.into_parts();
         match head.method {
-            Method::POST => self.post(head, body).await.unwrap_or_else(|denial| refused(&denial)),
+            Method::POST => self.post(head, body).await.unwrap_or_else(UpstreamBody::refusing),
             Method::GET => self.get(&head),
             _ => not_allowed(),
         }
@@ -51,7 +51,7 @@ impl Shared {
         }
         match self.hub.open(owner(head)) {
             Some(events) => stream(UpstreamBody::news(events)),
-            None => refused(&Requester::of(head).denial(UpstreamFault::Unavailable)),
+            None => UpstreamBody::refusing(Requester::of(head).denial(UpstreamFault::Unavailable)),
         }
     }
 
@@ -268,12 +268,6 @@ fn denial_of_lost(head: &Parts, lost: Lost) -> Denial {
 fn denial(head: &Parts, kind: DenialKind, id: Option<String>) -> Denial {
     let addressee = id.map_or(Addressee::Unknown, |id| Addressee::Id(id.into()));
     Denial::new(kind, addressee, Client::of(head, Era::Legacy))
-}
-
-fn refused(denial: &Denial) -> Reply {
-    let mut response = Negotiate.respond(denial).map(UpstreamBody::complete);
-    response.extensions_mut().insert(denial.clone());
-    response
 }
 
 fn json(text: Bytes) -> Reply {
