@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tower_toolgate::layer::server_trust::ServerTrustLayer;
-use tower_toolgate::server::{Exposure, Pins, ServerEntry, ServerError, check_servers};
+use tower_toolgate::server::{Exposure, Pins, ServerError};
 use tower_toolgate::upstream::ConnectError;
 
 use crate::config::{McpConfig, Parsed, Problem, ServerConfig};
@@ -51,9 +51,6 @@ pub(crate) fn pins(parsed: &Parsed) -> Result<Option<Pins>, Problem> {
 ///
 /// The first mistake, with its place in the file.
 pub(crate) fn check(parsed: &Parsed) -> Result<Vec<Problem>, Problem> {
-    let entries: Vec<ServerEntry> = parsed.config.mcp.servers.iter().map(|server| server.entry.clone()).collect();
-    check_servers(&entries)
-        .map_err(|error| parsed.places.problem(format!("mcp.servers{}", error.place()), error.problem().to_string()))?;
     let mut doubts = Vec::new();
     for (at, server) in parsed.config.mcp.servers.iter().enumerate() {
         let exposure = Exposure::new(&server.entry).map_err(|error| of_entry(parsed, at, &error))?;
