@@ -35,11 +35,10 @@ pub(crate) fn connect(
     + use<>,
     Problem,
 > {
-    let config = server.entry.upstream_config().map(|config| counted(config, &gateway.metrics, &server.entry.id));
-    let config = config.map(|config| watched(config, exposure));
+    let (metrics, id) = (gateway.metrics.clone(), server.entry.id.clone());
+    let config = server.entry.upstream_config().map(|config| heard(config, &metrics, &id, exposure));
     let upstream = config.and_then(UpstreamConfig::connect);
     let upstream = upstream.map_err(|error| servers::of_connect(gateway.parsed, at, &error))?;
-    let (metrics, id) = (gateway.metrics.clone(), server.entry.id.clone());
     let count = move |response: Response<UpstreamBody>| {
         count_fault(&metrics, &id, &response);
         response
@@ -47,20 +46,14 @@ pub(crate) fn connect(
     Ok(ServiceBuilder::new().map_request(tell_session).map_response(count).service(upstream))
 }
 
-/// What a server asks and may not is answered before any layer sees it.
-fn counted(config: UpstreamConfig, metrics: &Metrics, id: &str) -> UpstreamConfig {
+/// Has the gateway hear what happens before any layer sees it: what a server over HTTP asks and may not is answered, and
+/// a child that is started anew may have other tools than the one before.
+fn heard(config: UpstreamConfig, metrics: &Metrics, id: &str, exposure: ServerTrustLayer) -> UpstreamConfig {
     match config {
         UpstreamConfig::Http(config) => {
             let (metrics, id) = (metrics.clone(), id.to_owned());
             UpstreamConfig::Http(config.on_refused(move |reach| metrics.count_reach(&id, reach)))
         }
-        other => other,
-    }
-}
-
-/// A child that is started anew may have other tools than the one before.
-fn watched(config: UpstreamConfig, exposure: ServerTrustLayer) -> UpstreamConfig {
-    match config {
         UpstreamConfig::Stdio(config) => UpstreamConfig::Stdio(config.on_end(move || exposure.forget_lists())),
         other => other,
     }
